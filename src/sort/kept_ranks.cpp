@@ -50,24 +50,26 @@ ranks take_all(rank_keeper& keeper) {
   return std::exchange(keeper.kept, {});
 }
 
-/// Returns whether the kernel may take the workspace from now on. It may not where a program has locked its memory.
-bool make_workspace_reclaimable(const ranks& of) noexcept {
+/// Returns whether is_true(data, size_bytes) is so for all workspace.
+template <class Predicate>
+bool is_true_of_workspace(const ranks& of, const Predicate& is_true) {
   for (const algorithms::rank& r : of) {
     for (const auto* slots : {&r.slots, &r.host_slots}) {
       for (const device::buffer& slot : *slots) {
-        if (slot.size_bytes() != 0 && !device::host::make_reclaimable(slot.data(), slot.size_bytes())) return false;
+        if (slot.size_bytes() != 0 && !is_true(slot.data(), slot.size_bytes())) return false;
       }
     }
   }
   return true;
 }
 
-/// Releases the workspace where the kernel may have taken it and has no memory to give for it now: nobody asks before
-/// workspace that is held is written.
+/// Releases the workspace where the kernel has taken it, or it has never been written, and there is no memory for it
+/// now: nobody asks before workspace that is held is written. To ask takes 0.2 ms on an Emerald Rapids.
 void release_what_is_gone(ranks& taken) {
   constexpr std::uint64_t worth_asking_bytes = std::uint64_t{64} << 20;
   const std::uint64_t held = algorithms::held_bytes(taken);
-  if (held >= worth_asking_bytes && held > base::available_memory_bytes()) algorithms::release(taken);
+  if (held < worth_asking_bytes || is_true_of_workspace(taken, device::host::seems_resident)) return;
+  if (held > base::available_memory_bytes()) algorithms::release(taken);
 }
 
 }  // namespace
@@ -102,7 +104,9 @@ ranks take_kept_ranks(const rank_kind& kind) noexcept {
 void keep_ranks(const rank_kind& kind, ranks left) noexcept {
   ranks replaced;
   try {
-    if (algorithms::held_bytes(left) > most_kept_bytes() || !make_workspace_reclaimable(left)) {
+    // It may not be reclaimed where a program has locked its memory.
+    if (algorithms::held_bytes(left) > most_kept_bytes() ||
+        !is_true_of_workspace(left, device::host::make_reclaimable)) {
       algorithms::release(left);
     }
     rank_keeper& keeper = process_wide();

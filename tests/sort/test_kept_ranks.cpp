@@ -258,6 +258,14 @@ TEST_F(KeptRanks, HaveWorkspaceThatTheKernelMayTake) {
       GTEST_SKIP() << "this kernel has no such memory, or does not tell";
     }
   }
+  {
+    std::vector<algorithms::rank> ranks = open_two_threads();
+    device::buffer slot = ranks.front().device->allocate(size_bytes);
+    EXPECT_FALSE(device::host::seems_resident(slot.data(), size_bytes)) << "nothing has been written";
+    std::memset(slot.data(), 1, size_bytes / 2);
+    EXPECT_TRUE(device::host::seems_resident(slot.data(), size_bytes / 2));
+    EXPECT_FALSE(device::host::seems_resident(slot.data(), size_bytes)) << "half of it has";
+  }
   const std::uint64_t before = reclaimable_bytes();
   sorting::keep_ranks(kind_of_two, workspace_that_was_written());
   EXPECT_GE(reclaimable_bytes(), before + size_bytes);

@@ -59,4 +59,15 @@ bool make_reclaimable(void* data, std::uint64_t size_bytes) noexcept {
   return madvise(data, mapped_bytes(size_bytes), MADV_FREE) == 0;
 }
 
+bool seems_resident(void* data, std::uint64_t size_bytes) noexcept {
+  constexpr std::uint64_t num_samples = 64;
+  const std::uint64_t num_pages = base::ceil_div(size_bytes, page_bytes);
+  for (std::uint64_t s = 0; s < num_samples; ++s) {
+    unsigned char is_there = 0;
+    char* const page = static_cast<char*>(data) + s * num_pages / num_samples * page_bytes;
+    if (mincore(page, page_bytes, &is_there) != 0 || (is_there & 1) == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace spansort::device::host

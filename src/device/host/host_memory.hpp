@@ -15,4 +15,7 @@ void unmap_memory(void* data, std::uint64_t size_bytes) noexcept;
 /// memory is locked or the kernel is too old.
 [[nodiscard]] bool make_reclaimable(void* data, std::uint64_t size_bytes) noexcept;
 
+/// Returns whether each of 64 pages from all over such memory is there, as nearly all are then.
+[[nodiscard]] bool seems_resident(void* data, std::uint64_t size_bytes) noexcept;
+
 }  // namespace spansort::device::host
