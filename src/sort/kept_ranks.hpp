@@ -27,8 +27,8 @@ struct rank_kind {
 /// Returns the kind that the calling thread would open now.
 [[nodiscard]] rank_kind kind_of_ranks(unsigned num_threads, bool across_nodes) noexcept;
 
-/// Returns ranks of that kind that an earlier call of this process has left, or none. They hold workspace where the
-/// system has memory for all of it.
+/// Returns ranks of that kind that an earlier call of this process has left, or none. Workspace of 64 MiB and more that
+/// they hold is there, or the system has memory for it.
 [[nodiscard]] std::vector<algorithms::rank> take_kept_ranks(const rank_kind& kind) noexcept;
 
 /// Leaves idle ranks to the next call, in place of those that were there. The kernel may take their workspace, whose

@@ -51,5 +51,16 @@ TEST(Workers, HaveSpareBlocksHoweverManyAreUsed) {
   EXPECT_GE(team.scratch_bytes(), 5 * (std::uint64_t{100} << 10));
 }
 
+TEST(Workers, HaveMemoryOfAnySize) {
+  constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
+  for (const std::uint64_t size_bytes : {std::uint64_t{1}, std::uint64_t{4096}, huge_page_bytes + 64,
+                                         2 * huge_page_bytes, 2 * huge_page_bytes + 64, 3 * huge_page_bytes - 1}) {
+    const aligned_array<std::byte> memory = make_aligned<std::byte>(size_bytes);
+    const std::uint64_t alignment = size_bytes < 2 * huge_page_bytes ? 4096 : huge_page_bytes;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % alignment, 0U) << size_bytes;
+    std::memset(memory.get(), 1, size_bytes);
+  }
+}
+
 }  // namespace
 }  // namespace spansort::device::host

@@ -14,7 +14,8 @@ void* allocate_pages(std::uint64_t size_bytes) {
   constexpr std::uint64_t page_bytes = 4096;
   constexpr std::uint64_t huge_page_bytes = std::uint64_t{1} << 21;
   const bool is_huge = size_bytes >= 2 * huge_page_bytes;
-  void* const data = std::aligned_alloc(is_huge ? huge_page_bytes : page_bytes, base::round_up(size_bytes, page_bytes));
+  const std::uint64_t alignment = is_huge ? huge_page_bytes : page_bytes;
+  void* const data = std::aligned_alloc(alignment, base::round_up(size_bytes, alignment));
   if (data == nullptr) throw std::bad_alloc();
   // What is behind the last whole one stays small: a huge page would be cleared for a line.
   if (is_huge) ::madvise(data, size_bytes / huge_page_bytes * huge_page_bytes, MADV_HUGEPAGE);

@@ -14,6 +14,7 @@
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/narrow_sort.hpp"
 #include "device/host/shared_space.hpp"
+#include "device/host/vector_sort.hpp"
 #include "keys/codec.hpp"
 
 namespace spansort::device::host {
@@ -23,16 +24,17 @@ class shared_narrow_sorter {
   using key = std::uint16_t;
   shared_narrow_sorter(const shared_space& space, const keys::codec_of<key>& codec) : space_(space), codec_(codec) {}
 
-  /// Returns whether more keys than one thread sorts in its caches take less time so than to be counted: 2^19 took 16
+  /// Returns whether keys that are too many for one thread's caches take less time so than counted: 2^19 took 16
   /// threads of an Emerald Rapids, eight of which take part, 0.35 ms and counted 0.85, 2^20 0.8 and 0.8 to 1.3; four
   /// threads 0.54 and 0.55 to 0.7, and 1.0 and 0.7 to 0.9.
   [[nodiscard]] static bool is_worth_it(const shared_space& space, std::uint64_t num_keys) noexcept {
     constexpr std::uint64_t most_keys_of_part = std::uint64_t{1} << 16;
-    return space.num_threads() > 1 && num_keys >= num_samples && num_keys / space.num_threads() <= most_keys_of_part;
+    if (!has_vector_sort() || space.num_threads() < 2 || num_keys < num_samples) return false;
+    return num_keys / space.num_threads() <= most_keys_of_part;
   }
 
-  /// Sorts 512 keys or more. Returns false, with nothing written, where a value seems to hold an eighth of the
-  /// keys, for one thread sorts these in less time, and where a range has more keys than find room.
+  /// Sorts 512 keys or more. Returns false, with nothing written, where a value seems to hold more than an
+  /// eighth of the keys, for one thread sorts these in less time, and where a range has more keys than find room.
   [[nodiscard]] bool sort(key* keys, std::uint64_t num_keys) {
     if (!choose_ranges(keys, num_keys)) return false;
     for_each_part([&](unsigned p) { counts_[p] = take_and_sort(keys, num_keys, p); });
@@ -67,7 +69,7 @@ class shared_narrow_sorter {
     });
   }
 
-  /// Returns false where a value holds an eighth of the sample.
+  /// Returns false where a value holds more than an eighth of the sample.
   [[nodiscard]] bool choose_ranges(const key* keys, std::uint64_t num_keys) {
     constexpr std::uint64_t most_alike = num_samples / 8;
     std::array<key, num_samples> sample;

@@ -54,7 +54,8 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 
 /// Does so to keys of 16, 32 or 64 bits that are neither in order nor of a few values, and that repeat no value
 /// often unless they `may_repeat`. Returns false, with nothing written, while another thread uses the memory that
-/// the process keeps, or where there is none, and where keys of 16 bits are not 512 or repeat values too often.
+/// the process keeps, or where there is none. Of keys of 16 bits there are 512 or more; it returns false, too, where
+/// these repeat values too often, or are too many for the threads.
 /// Many threads merge two long runs of integers in the memory of shared pairs.
 [[nodiscard]] bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                       unsigned num_threads, bool may_repeat);

@@ -35,7 +35,7 @@ struct left_to_others {
 
 /// Does so to keys in order, but for a short tail, to those of a few ascending runs, and to those of values that
 /// repeat, but for what is left to others. Returns false, with nothing written, where they are others. Keys have 16, 32
-/// or 64 bits, and the machine a vector sort; of 16 bits nothing is left, and those of runs are others.
+/// or 64 bits, and the machine a vector sort; of 16 bits nothing is left, and those of runs or with a tail are others.
 [[nodiscard]] bool settle_small(const keys::key_codec& codec, void* keys, std::uint64_t num_keys, left_to_others left);
 
 /// Sorts each segment of the range by itself, as sort_small() does, but leaves those of more than `most_keys` keys as
