@@ -113,9 +113,9 @@ class sorter {
   std::unique_ptr<state> state_;
 };
 
-/// Gives back the memory that free functions keep on the CPU for their next call (above), and ends the threads of the
-/// devices among it, without which oneTBB's finalize() returns false. What another thread's call uses at this moment
-/// stays. Blocks until the memory is given back.
+/// Gives back the memory that free functions keep on the CPU for their next call (above), and ends the threads that
+/// they keep with large workspace. As long as these are there, oneTBB's finalize() returns false. What another thread's
+/// call uses at this moment stays. Blocks until the memory is given back.
 void release_kept_memory() noexcept;
 
 namespace detail {

@@ -17,7 +17,7 @@ void* allocate_pages(std::uint64_t size_bytes) {
   const std::uint64_t alignment = is_huge ? huge_page_bytes : page_bytes;
   void* const data = std::aligned_alloc(alignment, base::round_up(size_bytes, alignment));
   if (data == nullptr) throw std::bad_alloc();
-  // What is behind the last whole one stays small: a huge page would be cleared for a line.
+  // The memory behind the last whole huge page keeps small ones: the kernel would clear 2 MiB for a line.
   if (is_huge) ::madvise(data, size_bytes / huge_page_bytes * huge_page_bytes, MADV_HUGEPAGE);
   return data;
 }
