@@ -83,7 +83,7 @@ std::uint64_t most_kept_bytes() {
 
 rank_kind kind_of_ranks(unsigned num_threads, bool across_nodes) noexcept {
   rank_kind kind{num_threads, across_nodes};
-  // Of more processors than a set holds none are known, and ranks are shared whatever they may run on.
+  // A machine may have more processors than a set holds: none are known then, and ranks are shared regardless of them.
   static_cast<void>(::sched_getaffinity(0, sizeof(kind.processors), &kind.processors));
   return kind;
 }
@@ -116,7 +116,7 @@ void keep_ranks(const rank_kind& kind, ranks left) noexcept {
     keeper.kind = kind;
     keeper.kept = std::move(left);
   } catch (...) {
-    return;  // those that were left go
+    return;  // the ranks that were left go
   }
 }
 

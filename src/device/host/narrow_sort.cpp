@@ -84,7 +84,7 @@ HWY_INLINE std::uint64_t store_marked(narrow_vector x, unsigned marks, std::uint
   return count;
 }
 
-/// The lanes that are at most as great as those of `most`, a bit each.
+/// Returns which lanes are at most as great as those of `most`, a bit each.
 HWY_INLINE unsigned marks_of_at_most(narrow_vector x, narrow_vector most) {
 #if HWY_TARGET == HWY_AVX3
   return _mm512_cmple_epu16_mask(x.raw, most.raw);
