@@ -108,16 +108,18 @@ bool repair(const keys::codec_of<word>& codec, word* keys, value4* values, std::
   return true;
 }
 
-/// Sorts as many pairs as one network takes. Returns false, with the result of no use, where too many keys tie in the
+/// Sorts as many pairs as one network takes, whose keys are at most `range` above the least one. Returns false, with the result of no use, where too many keys tie in the
 /// bits that find room.
 template <bool folds>
-bool sort_by_words(const keys::codec_of<word>& codec, const packed_pair* pairs, std::uint64_t num_pairs,
+bool sort_by_words(const keys::codec_of<word>& codec, const packed_pair* pairs, std::uint64_t num_pairs, word range,
                    const word_layout<word>& layout, word* keys, value4* values) {
   HWY_ALIGN word words[network_pairs];
   HWY_ALIGN word sorted[network_pairs];
   make_bucket_words<folds>(codec, pairs, num_pairs, layout, words);
   const finisher<word, true> finish(keys::codec_of<word>{}, sorted + network_pairs);
-  finish.sort(reinterpret_cast<const lane_type<word>*>(words), num_pairs, sorted, 0, 0);
+  const word greatest =
+      (range >> layout.dropped_bits) << layout.position_bits | static_cast<word>(layout.position_mask());
+  finish.sort(reinterpret_cast<const lane_type<word>*>(words), num_pairs, sorted, 0, greatest);
   gather_pairs(sorted, num_pairs, layout.position_bits, {pairs}, keys, values);
   return layout.dropped_bits == 0 || repair<folds>(codec, keys, values, num_pairs);
 }
@@ -131,7 +133,8 @@ void sort_bucket_as(const keys::codec_of<word>& codec, const packed_pair* pairs,
   const unsigned wanted_bits = key_bits + layout.position_bits;
   if (num_pairs <= network_pairs) {
     layout.dropped_bits = std::max(wanted_bits, 32U) - 32U;
-    if (sort_by_words<folds>(codec, pairs, num_pairs, layout, keys, values)) return;
+    const word range_of_keys = range.greatest - range.least;
+    if (sort_by_words<folds>(codec, pairs, num_pairs, range_of_keys, layout, keys, values)) return;
     layout.dropped_bits = 0;
   }
   if (wanted_bits <= 32) {

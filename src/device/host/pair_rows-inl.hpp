@@ -146,7 +146,7 @@ HWY_INLINE unsigned shared_bits(const word_vector (&v)[rows], std::uint64_t num_
 /// keys' lowest bits had no room. Words that are compared as doubles are numbers from the smallest normal one on.
 template <class K, bool as_numbers, unsigned rows>
 HWY_INLINE unsigned sort_words(word_vector (&v)[rows], std::uint64_t num_keys, unsigned shift) {
-  using form = number_form<true>;
+  using form = number_form<std::uint64_t, true>;
   const word_tag d;
   constexpr unsigned spare_bits = as_numbers && sizeof(K) == 8 ? 2 : 0;
   constexpr unsigned low_bits = pair_position_bits + spare_bits;

@@ -82,12 +82,12 @@ class finisher {
   /// Returns the same for a result, or a part of it, that ends there.
   [[nodiscard]] finisher up_to(K* result_end) const { return finisher(codec_, result_end); }
 
-  /// `num_keys` <= network_size() lane bits from `least` to `greatest`, which matter to keys of 64 bits alone; keys of
+  /// `num_keys` <= network_size() lane bits from `least` to `greatest`, which matter to keys of 32 and 64 bits; keys of
   /// 16 bits have a vector's room behind them. Whole vectors are written where the result goes on. It may be `keys`.
   HWY_INLINE void sort(const T* keys, std::uint64_t num_keys, K* result, T least, T greatest) const {
-    if constexpr (sizeof(K) == 8) {
-      if (num_keys > fewest_numbers && number_form<identity>::holds(least, greatest) && compares_numbers()) {
-        return sort_numbers<number_form<identity>>(keys, num_keys, result, least);
+    if constexpr (has_numbers<K>) {
+      if (num_keys > fewest_numbers && number_form<K, identity>::holds(least, greatest) && compares_numbers()) {
+        return sort_numbers<number_form<K, identity>>(keys, num_keys, result, least);
       }
     }
     sort_lanes_of(keys, num_keys, result);
@@ -95,9 +95,9 @@ class finisher {
 
   /// This does the same for more keys, up to twice as many.
   HWY_INLINE void sort_two(const T* keys, std::uint64_t num_keys, K* result, T least, T greatest) const {
-    if constexpr (sizeof(K) == 8) {
-      if (number_form<identity>::holds(least, greatest) && compares_numbers()) {
-        return sort_two_as<number_form<identity>>(keys, num_keys, result, least);
+    if constexpr (has_numbers<K>) {
+      if (number_form<K, identity>::holds(least, greatest) && compares_numbers()) {
+        return sort_two_as<number_form<K, identity>>(keys, num_keys, result, least);
       }
     }
     sort_two_as<lane_form<K, identity>>(keys, num_keys, result);
@@ -113,8 +113,14 @@ class finisher {
     }
     const auto* const from = reinterpret_cast<const T*>(keys);
     if constexpr (are_lane_bits) return sort_lanes_of(from, num_keys, result);
-    if constexpr (sizeof(K) == 8) {
+    if constexpr (has_numbers<K>) {
       if (num_keys > fewest_numbers && compares_numbers() && sort_raw_numbers(keys, num_keys, result)) return;
+    }
+    if constexpr (!identity) {
+      if (flipped_form<K>::holds(codec_)) {
+        if (num_keys > 16 * lanes) return sort_as<32, flipped_form<K>>(from, num_keys, result);
+        return sort_few<flipped_form<K>>(from, num_keys, result);
+      }
     }
     if (num_keys <= 16 * lanes) return sort_few<key_form<K, identity>>(from, num_keys, result);
     if constexpr (sizeof(K) == 8) return sort_as<32, key_form<K, identity>>(from, num_keys, result);
@@ -132,16 +138,14 @@ class finisher {
   /// sort_two() of keys as they are; `result` is `keys` or does not overlap them.
   HWY_INLINE void sort_two_raw(const K* keys, std::uint64_t num_keys, K* result) const {
     const auto* const from = reinterpret_cast<const T*>(keys);
-    if constexpr (sizeof(K) == 8) {
+    if constexpr (has_numbers<K>) {
       if (compares_numbers()) {
-        if (!identity && are_plain_doubles(keys, num_keys)) return sort_two_as<double_form>(from, num_keys, result);
-        HWY_ALIGN T encoded[2 * network_size<K>()];
-        const auto [least, greatest] = encode_all<K, identity>(codec_, keys, num_keys, encoded);
-        if (signed_number_form<identity>::holds(least, greatest) && !number_form<identity>::holds(least, greatest)) {
-          return sort_two_as<signed_number_form<identity>>(encoded, num_keys, result, least, greatest);
-        }
-        return sort_two(encoded, num_keys, result, least, greatest);
+        if (!identity && are_plain_floats(keys, num_keys)) return sort_two_as<float_form<K>>(from, num_keys, result);
+        if constexpr (sizeof(K) == 8) return sort_two_numbers(keys, num_keys, result);
       }
+    }
+    if constexpr (!identity) {
+      if (flipped_form<K>::holds(codec_)) return sort_two_as<flipped_form<K>>(from, num_keys, result);
     }
     sort_two_as<key_form<K, identity>>(from, num_keys, result);
   }
@@ -160,11 +164,12 @@ class finisher {
 
   static constexpr std::uint64_t lanes = lanes_of<K>();
   static constexpr bool are_lane_bits = identity && sizeof(K) != 8;
-  static constexpr std::uint64_t fewest_numbers = 4 * lanes;  ///< fewer take no longer as integers
+  /// Fewer take no longer as integers.
+  static constexpr std::uint64_t fewest_numbers = (sizeof(K) == 4 ? 8 : 4) * lanes;
   static constexpr keys::codec_of<K> no_codec{};
 
-  HWY_INLINE bool are_plain_doubles(const K* keys, std::uint64_t num_keys) const {
-    return codec_.infinity != 0 && compares_subnormals() && !has_special_doubles(keys, num_keys);
+  HWY_INLINE bool are_plain_floats(const K* keys, std::uint64_t num_keys) const {
+    return codec_.infinity != 0 && compares_subnormals() && !has_special_floats(keys, num_keys);
   }
 
   HWY_INLINE void sort_lanes_of(const T* keys, std::uint64_t num_keys, K* result) const {
@@ -172,23 +177,34 @@ class finisher {
     sort_few<lane_form<K, identity>>(keys, num_keys, result);
   }
 
-  /// Returns false, with nothing done, where doubles are slower or cannot stand for the keys.
+  /// Returns false, with nothing done, where numbers are slower or cannot stand for the keys.
   HWY_INLINE bool sort_raw_numbers(const K* keys, std::uint64_t num_keys, K* result) const {
-    if (!identity && are_plain_doubles(keys, num_keys)) {
-      sort_numbers<double_form>(reinterpret_cast<const T*>(keys), num_keys, result);
+    if (!identity && are_plain_floats(keys, num_keys)) {
+      sort_numbers<float_form<K>>(reinterpret_cast<const T*>(keys), num_keys, result);
       return true;
     }
-    // To look for the bounds costs more than it saves where keys are few.
+    // To look for the bounds costs more than it saves where keys are few, or short.
+    if constexpr (sizeof(K) == 4) return false;
     if (HWY_TARGET == HWY_AVX3 && num_keys <= 8 * lanes) return false;
     HWY_ALIGN T encoded[network_size<K>()];
     const auto [least, greatest] = encode_all<K, identity>(codec_, keys, num_keys, encoded);
-    if (number_form<identity>::holds(least, greatest)) {
-      sort_numbers<number_form<identity>>(encoded, num_keys, result, least);
+    if (number_form<K, identity>::holds(least, greatest)) {
+      sort_numbers<number_form<K, identity>>(encoded, num_keys, result, least);
       return true;
     }
-    if (!signed_number_form<identity>::holds(least, greatest)) return false;
-    sort_numbers<signed_number_form<identity>>(encoded, num_keys, result, least, greatest);
+    if (!signed_number_form<K, identity>::holds(least, greatest)) return false;
+    sort_numbers<signed_number_form<K, identity>>(encoded, num_keys, result, least, greatest);
     return true;
+  }
+
+  /// Does so with two networks of keys that are not plain floats.
+  HWY_INLINE void sort_two_numbers(const K* keys, std::uint64_t num_keys, K* result) const {
+    HWY_ALIGN T encoded[2 * network_size<K>()];
+    const auto [least, greatest] = encode_all<K, identity>(codec_, keys, num_keys, encoded);
+    if (signed_number_form<K, identity>::holds(least, greatest) && !number_form<K, identity>::holds(least, greatest)) {
+      return sort_two_as<signed_number_form<K, identity>>(encoded, num_keys, result, least, greatest);
+    }
+    sort_two(encoded, num_keys, result, least, greatest);
   }
 
   template <class Form>

@@ -76,6 +76,26 @@ HWY_INLINE V reverse_numbers(V x) {
 #endif
 }
 
+#if HWY_TARGET == HWY_AVX3
+/// reverse_lanes() of floats, which are compared on AVX-512 alone.
+template <unsigned width, class V>
+HWY_INLINE V reverse_short_numbers(V x) {
+  if constexpr (width == 2) return V{_mm512_permute_ps(x.raw, 0xB1)};
+  if constexpr (width == 4) return V{_mm512_permute_ps(x.raw, 0x1B)};
+  const __m512i last = _mm512_set1_epi32(static_cast<int>(width) - 1);
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return V{_mm512_permutexvar_ps(_mm512_xor_si512(lanes, last), x.raw)};
+}
+
+/// swap_lanes() of floats.
+template <unsigned distance, class V>
+HWY_INLINE V swap_short_numbers(V x) {
+  if constexpr (distance == 1) return V{_mm512_permute_ps(x.raw, 0xB1)};
+  if constexpr (distance == 2) return V{_mm512_permute_ps(x.raw, 0x4E)};
+  if constexpr (distance >= 4) return V{_mm512_shuffle_f32x4(x.raw, x.raw, distance == 4 ? 0xB1 : 0x4E)};
+}
+#endif
+
 /// Exchanges doubles that lie `distance` apart, in groups of twice as many.
 template <unsigned distance, class V>
 HWY_INLINE V swap_numbers(V x) {
@@ -93,6 +113,10 @@ template <unsigned width, class D, class V>
 HWY_INLINE V reverse_lanes(D d, V x) {
   if constexpr (std::is_same_v<hn::TFromD<D>, double>) {
     return reverse_numbers<width>(x);
+#if HWY_TARGET == HWY_AVX3
+  } else if constexpr (std::is_same_v<hn::TFromD<D>, float>) {
+    return reverse_short_numbers<width>(x);
+#endif
   } else if constexpr (sizeof(hn::TFromD<D>) == 2) {
     return reverse_narrow_lanes<width>(x);
   } else if constexpr (width == 2) {
@@ -115,7 +139,9 @@ HWY_INLINE V swap_lanes(D, V x) {
     return swap_numbers<distance>(x);
   } else {
 #if HWY_TARGET == HWY_AVX3
-    if constexpr (bytes == 2) {
+    if constexpr (std::is_same_v<hn::TFromD<D>, float>) {
+      return swap_short_numbers<distance>(x);
+    } else if constexpr (bytes == 2) {
       return swap_halves(x);
     } else if constexpr (bytes == 4) {
       return V{_mm512_shuffle_epi32(x.raw, static_cast<_MM_PERM_ENUM>(0xB1))};
@@ -155,6 +181,8 @@ HWY_INLINE V sort_lanes(D d, V x, V other) {
   constexpr unsigned upper = upper_lanes<distance, hn::MaxLanes(D()), 1>();
   if constexpr (std::is_same_v<T, double>) {
     return V{_mm512_mask_max_pd(hn::Min(x, other).raw, static_cast<__mmask8>(upper), x.raw, other.raw)};
+  } else if constexpr (std::is_same_v<T, float>) {
+    return V{_mm512_mask_max_ps(hn::Min(x, other).raw, static_cast<__mmask16>(upper), x.raw, other.raw)};
   } else if constexpr (sizeof(T) == 2) {
     return V{_mm512_mask_max_epu16(hn::Min(x, other).raw, static_cast<__mmask32>(upper), x.raw, other.raw)};
   } else if constexpr (sizeof(T) == 4) {

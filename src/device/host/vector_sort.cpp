@@ -89,10 +89,9 @@ bool sort_slots(const finisher<K, identity>& finish, const lane_type<K>* keys, s
   }
   for (std::uint64_t i = num_blocks * block; i < num_keys; ++i) slots[cursors[slot_of(keys[i])]++] = keys[i];
   if (count_fullest() > slot_keys) return false;
-  // A network of 64-bit keys is faster where it knows a range that they lie in.
+  // A network is faster where it knows a range that its keys lie in.
   const std::uint64_t width = ((std::uint64_t{1} << 32) / multiplier + 1) << shift;
   const auto bounds_of = [&](std::uint64_t slot) __attribute__((always_inline)) {
-    if constexpr (sizeof(K) == 4) return std::pair(least, greatest);
     const std::uint64_t low = static_cast<std::uint64_t>(least) + ((slot << 32) / multiplier << shift);
     return std::pair(static_cast<T>(low), static_cast<T>(low + width));
   };

@@ -81,7 +81,7 @@ bool has_vectors_of_intel() noexcept {
 }  // namespace
 
 bool stores_compressed_fast() noexcept { return has_vectors_of_intel(); }
-bool compares_doubles_fast() noexcept { return has_vectors_of_intel(); }
+bool compares_numbers_fast() noexcept { return has_vectors_of_intel(); }
 bool merges_fast() noexcept { return has_vectors_of_intel(); }
 
 }  // namespace spansort::device::host

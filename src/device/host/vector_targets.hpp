@@ -39,9 +39,9 @@ enum class instruction_set : std::uint8_t { baseline, sse4, avx2, avx3 };
 /// same results.
 [[nodiscard]] bool stores_compressed_fast() noexcept;
 
-/// Returns whether AVX-512 takes minima of doubles faster than those of 64-bit integers: Intel's processors do, and
-/// AMD's take both at the same rate. The environment says the same as above.
-[[nodiscard]] bool compares_doubles_fast() noexcept;
+/// Returns whether AVX-512 takes minima of floating-point numbers faster than those of integers of their width:
+/// Intel's processors do, and AMD's take both at the same rate. The environment says the same as above.
+[[nodiscard]] bool compares_numbers_fast() noexcept;
 
 /// Returns whether AVX-512 merges two networks' keys in less time than it takes to split them apart before: Intel's
 /// processors do, and AMD's have not been measured. The environment says the same as above.

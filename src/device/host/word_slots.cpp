@@ -86,7 +86,7 @@ bool sort_in_slots_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys
   std::uint32_t* to = words;
   for (std::uint64_t s = 0; s < num_slots; ++s) {
     const std::uint64_t count = cursors[s] - s * stride;
-    if (count != 0) finish.sort(slots + s * stride, count, to, 0, 0);
+    if (count != 0) finish.sort(slots + s * stride, count, to, 0, ~std::uint32_t{0});
     to += count;
   }
   return true;
