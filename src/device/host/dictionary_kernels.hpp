@@ -15,18 +15,35 @@ namespace spansort::device::host {
 inline constexpr unsigned most_key_classes = 2048;
 inline constexpr unsigned class_cell_bits = 13;
 
-/// Returns the cell of a key.
+/// A hash of keys with one cell for each class, which no two keys that are taken in may share. Keys that lie a step
+/// apart fall into few cells where a multiplier makes little of that step, so that there are others.
 template <class K>
-[[nodiscard]] constexpr std::size_t class_cell_of(K key) noexcept {
-  constexpr K multiplier = sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U);
-  return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - class_cell_bits);
-}
+struct class_hash {
+  static constexpr unsigned num_multipliers = 4;
+  static constexpr K multipliers[num_multipliers] = {
+      sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U),
+      sizeof(K) == 4 ? static_cast<K>(0x85EBCA77U) : static_cast<K>(0xC2B2AE3D27D4EB4FU),
+      sizeof(K) == 4 ? static_cast<K>(0xC2B2AE3DU) : static_cast<K>(0x165667B19E3779F9U),
+      sizeof(K) == 4 ? static_cast<K>(0x27D4EB2FU) : static_cast<K>(0xD6E8FEB86659FD93U)};
 
-/// Writes the classes of keys: what their cell of `cells` says where that class has this key, else 0. K is
-/// std::uint32_t or std::uint64_t.
+  K multiplier = multipliers[0];
+  [[nodiscard]] constexpr std::size_t operator()(K key) const noexcept {
+    return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - class_cell_bits);
+  }
+};
+
+/// What find_classes() looks into.
 template <class K>
-void find_classes(const std::uint16_t* cells, const K* class_keys, const K* keys, std::uint64_t num_keys,
-                  std::uint16_t* classes);
+struct class_lookup {
+  class_hash<K> hash;
+  const std::uint16_t* cells = nullptr;  ///< [cell]: a class
+  const K* keys = nullptr;               ///< [class]
+};
+
+/// Writes the classes of keys: what their cell says where that class has this key, else 0. K is std::uint32_t or
+/// std::uint64_t.
+template <class K>
+void find_classes(const class_lookup<K>& lookup, const K* keys, std::uint64_t num_keys, std::uint16_t* classes);
 
 /// Writes the keys of class 0 to `to`, in input order, which has room for all keys or is `keys`. Returns how many these
 /// are.
