@@ -199,46 +199,6 @@ TEST(Dictionary, ASampleThatDeceives) {
   EXPECT_FALSE((sorts_on_threads<std::uint32_t, value4, order>(codec, keys, 2)));
 }
 
-/// Returns how many of `num_keys` keys, `step` apart from each other, a dictionary finds.
-template <class K>
-std::uint64_t count_found(K step, std::uint64_t num_keys, std::mt19937_64& random) {
-  std::vector<K> keys(num_keys);
-  for (K& key : keys) key = static_cast<K>(random() % 1000 * step);
-  std::vector<K> sample(keys.begin(), keys.begin() + num_keys / 8);
-  std::ranges::sort(sample);
-  key_dictionary<K> dictionary;
-  const auto codec = keys::key_codec{.type = sizeof(K) == 4 ? key_type::u32 : key_type::u64}.of<K>();
-  if (!dictionary.take(codec, sample.data(), sample.size(), num_keys, 1)) return 0;
-  std::vector<std::uint16_t> classes(num_keys);
-  dictionary.find(keys.data(), num_keys, classes.data());
-  for (std::uint64_t i = 0; i < num_keys; ++i) {
-    EXPECT_TRUE(classes[i] == 0 || dictionary.key_of(classes[i]) == keys[i]);
-  }
-  return num_keys - static_cast<std::uint64_t>(std::ranges::count(classes, 0));
-}
-
-template <class K>
-void find_keys_a_step_apart() {
-  std::mt19937_64 random(test::base_seed());
-  constexpr std::uint64_t num_keys = std::uint64_t{1} << 15;
-  std::vector<K> steps = {1, 2, 1000, 65536, 86400, 1000003, 0x7F4A7C15, 0x9E3779B1};
-  // A multiplier's inverse moves keys to cells by their rank alone: the first thousand of them to one.
-  for (const K multiplier : class_hash<K>::multipliers) {
-    K inverse = multiplier;
-    for (unsigned i = 0; i < 6; ++i) inverse = static_cast<K>(inverse * (2 - multiplier * inverse));
-    ASSERT_EQ(static_cast<K>(inverse * multiplier), 1);
-    steps.push_back(inverse);
-  }
-  for (const K step : steps) {
-    EXPECT_GE(6 * count_found(step, num_keys, random), 5 * num_keys) << "steps of " << step;
-  }
-}
-
-TEST(Dictionary, KeysAStepApart) {
-  find_keys_a_step_apart<std::uint32_t>();
-  find_keys_a_step_apart<std::uint64_t>();
-}
-
 TEST(Dictionary, FewerKeysThanSteps) {
   for (const std::uint64_t n : {0, 1, 7, 8, 9, 15, 16, 17, 63}) {
     std::vector<std::uint16_t> classes(n);

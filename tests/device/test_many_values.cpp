@@ -28,7 +28,7 @@ class many_values_test : public testing::Test {
   /// Returns values that share a cell of the first table, as many as asked for.
   [[nodiscard]] std::vector<K> colliding(std::size_t count) {
     K inverse = 1;  // of an odd number: Newton's iteration doubles the bits that are right
-    for (int i = 0; i < 7; ++i) inverse = static_cast<K>(inverse * (2 - cell_rule<K>::multiplier * inverse));
+    for (int i = 0; i < 7; ++i) inverse = static_cast<K>(inverse * (2 - hash_multipliers<K>[0] * inverse));
     std::vector<K> found(count);
     for (std::size_t i = 0; i < count; ++i) found[i] = static_cast<K>((i + 1) * inverse);
     return found;
@@ -105,7 +105,7 @@ TYPED_TEST(many_values_test, ValuesThatShareACell) {
   const std::vector<TypeParam> shared = this->colliding(20);
   some.insert(some.end(), shared.begin(), shared.end());
   EXPECT_TRUE(this->count(this->keys_of(some, 40'000)));
-  EXPECT_FALSE(this->count(this->keys_of(this->colliding(1000), 40'000)));
+  EXPECT_TRUE(this->count(this->keys_of(this->colliding(1000), 40'000))) << "another multiplier was to serve";
 }
 
 TYPED_TEST(many_values_test, CountsOrLeavesThem) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "device/host/hash_multipliers.hpp"
 #include "device/host/records.hpp"
 
 namespace spansort::device::host {
@@ -44,8 +45,7 @@ class class_table {
   static constexpr std::uint8_t none = 255;
 
   [[nodiscard]] static std::size_t cell_of(K key) noexcept {
-    constexpr K multiplier = sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U);
-    return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - cell_bits);
+    return static_cast<K>(key * hash_multipliers<K>[0]) >> (sizeof(K) * 8 - cell_bits);
   }
 
   bool count(const K* keys, std::uint64_t num_keys) {

@@ -25,10 +25,10 @@ void find_classes_of(class_lookup<K> in, const K* HWY_RESTRICT keys, std::uint64
   std::uint64_t i = 0;
   for (; i + 4 <= num_keys; i += 4) {
     std::uint32_t found[4];
-    for (unsigned j = 0; j < 4; ++j) found[j] = in.cells[in.hash(keys[i + j])];
+    for (unsigned j = 0; j < 4; ++j) found[j] = in.cells[class_cell_of(keys[i + j], in.multiplier)];
     for (unsigned j = 0; j < 4; ++j) classes[i + j] = class_of(found[j], keys[i + j]);
   }
-  for (; i < num_keys; ++i) classes[i] = class_of(in.cells[in.hash(keys[i])], keys[i]);
+  for (; i < num_keys; ++i) classes[i] = class_of(in.cells[class_cell_of(keys[i], in.multiplier)], keys[i]);
 }
 
 /// Writes what is left behind what has been read, so that it may stay in the same array.

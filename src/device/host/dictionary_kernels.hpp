@@ -9,33 +9,24 @@
 #include <cstdint>
 #include <cstring>
 
+#include "device/host/hash_multipliers.hpp"
+
 namespace spansort::device::host {
 
 /// Classes that keys may have, with that of the keys that a dictionary does not hold.
 inline constexpr unsigned most_key_classes = 2048;
 inline constexpr unsigned class_cell_bits = 13;
 
-/// A hash of keys with one cell for each class, which no two keys that are taken in may share. Keys that lie a step
-/// apart fall into few cells where a multiplier makes little of that step, so that there are others.
+/// Returns the cell of a key.
 template <class K>
-struct class_hash {
-  static constexpr unsigned num_multipliers = 4;
-  static constexpr K multipliers[num_multipliers] = {
-      sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U),
-      sizeof(K) == 4 ? static_cast<K>(0x85EBCA77U) : static_cast<K>(0xC2B2AE3D27D4EB4FU),
-      sizeof(K) == 4 ? static_cast<K>(0xC2B2AE3DU) : static_cast<K>(0x165667B19E3779F9U),
-      sizeof(K) == 4 ? static_cast<K>(0x27D4EB2FU) : static_cast<K>(0xD6E8FEB86659FD93U)};
-
-  K multiplier = multipliers[0];
-  [[nodiscard]] constexpr std::size_t operator()(K key) const noexcept {
-    return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - class_cell_bits);
-  }
-};
+[[nodiscard]] constexpr std::size_t class_cell_of(K key, K multiplier = hash_multipliers<K>[0]) noexcept {
+  return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - class_cell_bits);
+}
 
 /// What find_classes() looks into.
 template <class K>
 struct class_lookup {
-  class_hash<K> hash;
+  K multiplier = 0;
   const std::uint16_t* cells = nullptr;  ///< [cell]: a class
   const K* keys = nullptr;               ///< [class]
 };

@@ -22,10 +22,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
 template <class K>
-HWY_INLINE std::uint64_t filter_heavy_key(const K* HWY_RESTRICT cells, K key, std::uint64_t lane, K* HWY_RESTRICT light,
-                                          std::uint32_t* HWY_RESTRICT counters) {
+HWY_INLINE std::uint64_t filter_heavy_key(const K* HWY_RESTRICT cells, K multiplier, K key, std::uint64_t lane,
+                                          K* HWY_RESTRICT light, std::uint32_t* HWY_RESTRICT counters) {
   using values = heavy_values<K>;
-  const std::size_t cell = values::cell_of(key);
+  const std::size_t cell = values::cell_of(key, multiplier);
   const bool is_light = cells[cell] != key;
   // Two selections without a branch: nobody could foretell it.
   const std::size_t counted = (is_light ? values::num_cells : cell) * values::num_lanes + lane;
@@ -57,7 +57,7 @@ HWY_INLINE __m512i compress(std::uint64_t, unsigned mask, __m512i x) {
 /// they were found: where the compiler may take them out of the vector at once, Zen 4 spends 3.0 ns a key instead of
 /// 1.4.
 template <class K>
-HWY_INLINE std::uint64_t filter_heavy_vectors(const K* HWY_RESTRICT cells, const K* HWY_RESTRICT keys,
+HWY_INLINE std::uint64_t filter_heavy_vectors(const K* HWY_RESTRICT cells, K multiplier, const K* HWY_RESTRICT keys,
                                               std::uint64_t num_keys, K* HWY_RESTRICT light, std::uint64_t& num_light,
                                               std::uint32_t* HWY_RESTRICT counters) {
   using values = heavy_values<K>;
@@ -72,7 +72,7 @@ HWY_INLINE std::uint64_t filter_heavy_vectors(const K* HWY_RESTRICT cells, const
     const std::uint64_t count = std::min(step, end - i);
     for (std::uint64_t j = 0; j < count; j += lanes) {
       const auto x = hn::LoadU(d, keys + i + j);
-      const hn::Vec<hn::ScalableTag<K>> cell{cells_of(x.raw, K{values::multiplier}, values::cell_bits)};
+      const hn::Vec<hn::ScalableTag<K>> cell{cells_of(x.raw, multiplier, values::cell_bits)};
       const auto is_light = hn::Ne(x, hn::Vec<hn::ScalableTag<K>>{gather(cells, cell.raw)});
       _mm512_storeu_si512(light + num_light, compress(K{0}, is_light.raw, x.raw));
       num_light += static_cast<std::uint64_t>(_mm_popcnt_u32(is_light.raw));
@@ -85,7 +85,8 @@ HWY_INLINE std::uint64_t filter_heavy_vectors(const K* HWY_RESTRICT cells, const
 }
 #else
 template <class K>
-HWY_INLINE std::uint64_t filter_heavy_vectors(const K*, const K*, std::uint64_t, K*, std::uint64_t&, std::uint32_t*) {
+HWY_INLINE std::uint64_t filter_heavy_vectors(const K*, K, const K*, std::uint64_t, K*, std::uint64_t&,
+                                              std::uint32_t*) {
   return 0;
 }
 #endif
@@ -95,8 +96,11 @@ std::uint64_t filter_heavy_of(const heavy_values<K>& heavy, const K* HWY_RESTRIC
                               K* HWY_RESTRICT light, std::uint32_t* HWY_RESTRICT counters) {
   static_assert(heavy_values<K>::num_lanes == 2);
   std::uint64_t num_light = 0;
-  std::uint64_t i = filter_heavy_vectors(heavy.cells(), keys, num_keys, light, num_light, counters);
-  for (; i < num_keys; ++i) num_light += filter_heavy_key(heavy.cells(), keys[i], i % 2, light + num_light, counters);
+  const K* const cells = heavy.cells();
+  const K multiplier = heavy.multiplier();
+  std::uint64_t i = filter_heavy_vectors(cells, multiplier, keys, num_keys, light, num_light, counters);
+  for (; i < num_keys; ++i)
+    num_light += filter_heavy_key(cells, multiplier, keys[i], i % 2, light + num_light, counters);
   return num_light;
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "device/host/hash_multipliers.hpp"
 #include "device/host/records.hpp"
 
 namespace spansort::device::host {
@@ -42,8 +43,7 @@ class heavy_values {
   /// Takes the values that occur `fewest_in_sample` times or more in a sorted sample of encoded keys, the most frequent
   /// first.
   template <class Order>
-  heavy_values(const Order& order, std::span<const K> sorted_sample) : keys_(num_cells, K{0}) {
-    keys_[0] = 1;  // an empty cell holds a key that has its place in another: 0 belongs here, 1 elsewhere
+  heavy_values(const Order& order, std::span<const K> sorted_sample) {
     std::vector<candidate> candidates;
     for (std::size_t i = 0; i < sorted_sample.size();) {
       std::size_t end = i + 1;
@@ -53,12 +53,7 @@ class heavy_values {
     }
     std::sort(candidates.begin(), candidates.end(),
               [](const candidate& left, const candidate& right) { return left.frequency > right.frequency; });
-    for (const candidate& c : candidates) {
-      const std::size_t cell = cell_of(c.key);
-      if (cell_of(keys_[cell]) == cell) continue;
-      keys_[cell] = c.key;
-      values_.push_back({c.key, c.encoded, cell});
-    }
+    choose_multiplier<K>(sorted_sample.size() / 8, [&](K multiplier) { return take(candidates, multiplier); });
     std::sort(values_.begin(), values_.end(),
               [](const value& left, const value& right) { return left.encoded < right.encoded; });
   }
@@ -76,10 +71,11 @@ class heavy_values {
   std::uint64_t filter(const K* __restrict keys, std::uint64_t num_keys, K* __restrict light,
                        std::uint32_t* __restrict counts) const {
     const K* __restrict table = keys_.data();
+    const K multiplier = multiplier_;
     std::uint64_t num_light = 0;
     std::uint64_t i = 0;
     const auto look = [&](K key, std::size_t lane) __attribute__((always_inline)) {
-      const std::size_t cell = cell_of(key);
+      const std::size_t cell = cell_of(key, multiplier);
       const bool is_heavy = table[cell] == key;
       counts[cell * num_lanes + lane] += is_heavy ? 1 : 0;
       light[num_light] = key;
@@ -95,9 +91,8 @@ class heavy_values {
   /// The key of each cell, heavy or not.
   [[nodiscard]] const K* cells() const noexcept { return keys_.data(); }
 
-  /// Multiplication by 2^width over the golden ratio spreads keys that differ little.
-  static constexpr K multiplier = sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U);
-  [[nodiscard]] static std::size_t cell_of(K key) noexcept {
+  [[nodiscard]] K multiplier() const noexcept { return multiplier_; }
+  [[nodiscard]] static std::size_t cell_of(K key, K multiplier) noexcept {
     return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - cell_bits);
   }
 
@@ -108,6 +103,26 @@ class heavy_values {
     std::size_t frequency = 0;
   };
 
+  /// Gives candidates their cells. Returns how many of the sample find theirs taken.
+  std::uint64_t take(const std::vector<candidate>& candidates, K multiplier) {
+    multiplier_ = multiplier;
+    keys_.assign(num_cells, K{0});
+    keys_[0] = 1;  // an empty cell holds a key that has its place in another: 0 belongs here, 1 elsewhere
+    values_.clear();
+    std::uint64_t lost = 0;
+    for (const candidate& c : candidates) {
+      const std::size_t cell = cell_of(c.key, multiplier);
+      if (cell_of(keys_[cell], multiplier) == cell) {
+        lost += c.frequency;
+        continue;
+      }
+      keys_[cell] = c.key;
+      values_.push_back({c.key, c.encoded, cell});
+    }
+    return lost;
+  }
+
+  K multiplier_ = 0;
   std::vector<K> keys_;
   std::vector<value> values_;
 };

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "device/host/dictionary_kernels.hpp"
+#include "device/host/hash_multipliers.hpp"
 #include "device/host/heavy_pairs.hpp"
 #include "device/host/records.hpp"
 #include "device/host/sampled_repeats.hpp"
@@ -80,16 +81,8 @@ class key_dictionary {
         found.different < most_key_classes && 2 * found.twice * (num_keys / num_sampled) >= fewest_pairs * found.once;
     const std::uint64_t missed = takes_once ? found.once : found.once + 2 * found.twice;
     if (wanted_part(num_keys, num_threads, least_part) * missed > num_sampled) return false;
-    // Where a sixth of the sample loses its cells to other keys, another hash may do better.
-    std::uint64_t fewest_lost = ~std::uint64_t{0};
-    unsigned best = 0;
-    for (unsigned m = 0; m < class_hash<K>::num_multipliers && 6 * fewest_lost > num_sampled; ++m) {
-      const std::uint64_t lost = take_by({class_hash<K>::multipliers[m]}, codec, sample, num_sampled, takes_once);
-      if (lost < fewest_lost) best = m;
-      fewest_lost = std::min(fewest_lost, lost);
-    }
-    const class_hash<K> chosen{class_hash<K>::multipliers[best]};
-    if (chosen.multiplier != hash_.multiplier) take_by(chosen, codec, sample, num_sampled, takes_once);
+    choose_multiplier<K>(num_sampled / 6,
+                         [&](K multiplier) { return take_by(multiplier, codec, sample, num_sampled, takes_once); });
     return num_classes_ > 1;
   }
 
@@ -97,14 +90,14 @@ class key_dictionary {
   [[nodiscard]] unsigned num_classes() const noexcept { return num_classes_; }
   [[nodiscard]] K key_of(unsigned c) const noexcept { return keys_[c]; }
   void find(const K* keys, std::uint64_t num_keys, std::uint16_t* classes) const {
-    find_classes({hash_, cells_.data(), keys_.data()}, keys, num_keys, classes);
+    find_classes({multiplier_, cells_.data(), keys_.data()}, keys, num_keys, classes);
   }
 
  private:
-  /// Takes keys into cells of this hash. Returns how many of the sample are keys that have none.
-  std::uint64_t take_by(class_hash<K> hash, const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
+  /// Takes keys into the cells that a multiplier gives them. Returns how many of the sample are keys that have none.
+  std::uint64_t take_by(K multiplier, const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
                         bool takes_once) {
-    hash_ = hash;
+    multiplier_ = multiplier;
     cells_.fill(other);
     num_classes_ = 1;
     keys_[other] = 0;
@@ -116,7 +109,7 @@ class key_dictionary {
       const std::uint64_t count = i - begin;
       const K key = codec.decode(sample[begin]);
       if ((!takes_once && count == 1) || (codec.folds_ties && may_tie(codec, key))) continue;
-      std::uint16_t& cell = cells_[hash(key)];
+      std::uint16_t& cell = cells_[class_cell_of(key, multiplier)];
       if (cell != other) lost += std::min<std::uint64_t>(sampled_times[cell], count);
       if (cell != other && sampled_times[cell] >= count) continue;
       // A key that loses its cell keeps its class, which no key will be of any more.
@@ -153,7 +146,7 @@ class key_dictionary {
       ascending = ascending & (last <= encoded);
       descending = descending & (last >= encoded);
       last = encoded;
-      const std::size_t cell = class_hash<K>()(encoded);
+      const std::size_t cell = class_cell_of(encoded);
       alike += met[cell / 64] >> cell % 64 & 1;
       met[cell / 64] |= std::uint64_t{1} << cell % 64;
     }
@@ -166,7 +159,7 @@ class key_dictionary {
     return magnitude == 0 || magnitude > codec.infinity;
   }
 
-  class_hash<K> hash_;
+  K multiplier_ = 0;
   unsigned num_classes_ = 0;
   std::array<std::uint16_t, std::size_t{1} << class_cell_bits> cells_;
   std::array<K, most_key_classes> keys_;  ///< as their bits lie in memory

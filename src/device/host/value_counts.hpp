@@ -7,15 +7,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
+
+#include "device/host/hash_multipliers.hpp"
 
 namespace spansort::device::host {
 
-/// Where keys have their cells: some bits of their product with a number that spreads those that differ little.
+/// Where keys have their cells: some bits of their product with a multiplier.
 template <class K>
 struct cell_rule {
-  static constexpr K multiplier = sizeof(K) == 4 ? static_cast<K>(0x9E3779B1U) : static_cast<K>(0x9E3779B97F4A7C15U);
   unsigned shift = 0;
   unsigned bits = 0;
+  K multiplier = hash_multipliers<K>[0];
 
   [[nodiscard]] constexpr std::size_t num_cells() const noexcept { return std::size_t{1} << bits; }
   [[nodiscard]] constexpr std::size_t of(K key) const noexcept {
@@ -38,9 +41,9 @@ class value_counts {
   static constexpr std::uint64_t padding = 64 / sizeof(K);  ///< keys that vectors write too many
 
  private:
-  static constexpr cell_rule<K> first_rule{sizeof(K) * 8 - 13, 13};
-  static constexpr cell_rule<K> second_rule{sizeof(K) * 8 - 23, 10};
-  static constexpr std::size_t most_second_values = second_rule.num_cells() / 2;
+  static constexpr cell_rule<K> first_cells{sizeof(K) * 8 - 13, 13};
+  static constexpr cell_rule<K> second_cells{sizeof(K) * 8 - 23, 10};
+  static constexpr std::size_t most_second_values = second_cells.num_cells() / 2;
   static constexpr std::uint64_t most_tile_keys = 2048;
 
   template <std::size_t num_cells>
@@ -65,8 +68,8 @@ class value_counts {
  public:
   /// What the tables lie in.
   struct memory {
-    table<first_rule.num_cells()> first;
-    table<second_rule.num_cells()> second;
+    table<first_cells.num_cells()> first;
+    table<second_cells.num_cells()> second;
     K values[most_values + padding];
     std::uint64_t ends[most_values];
     K others[2][most_tile_keys + padding];
@@ -89,6 +92,7 @@ class value_counts {
       if (!add_tile(keys + begin, count)) return false;
       begin += count;
       num_keys_ += count;
+      if (are_crowded() && !change_multiplier()) return false;
       if (num_others_ > most_values + num_keys_ / 8) return false;
     }
     return true;
@@ -118,13 +122,13 @@ class value_counts {
   /// Counters that wait for no comparison take half the time, so keys that lie elsewhere are counted and taken off.
   [[nodiscard]] bool add_tile(const K* keys, std::uint64_t num_keys) {
     const std::uint64_t num_seconds =
-        find_cells(first_rule, room_.first.keys, keys, num_keys, room_.cells, room_.others[0]);
+        find_cells(first_rule_, room_.first.keys, keys, num_keys, room_.cells, room_.others[0]);
     room_.first.count(room_.cells, num_keys);
-    room_.first.uncount(first_rule, room_.others[0], num_seconds);
+    room_.first.uncount(first_rule_, room_.others[0], num_seconds);
     const std::uint64_t num_others =
-        find_cells(second_rule, room_.second.keys, room_.others[0], num_seconds, room_.cells, room_.others[1]);
+        find_cells(second_rule_, room_.second.keys, room_.others[0], num_seconds, room_.cells, room_.others[1]);
     room_.second.count(room_.cells, num_seconds);
-    room_.second.uncount(second_rule, room_.others[1], num_others);
+    room_.second.uncount(second_rule_, room_.others[1], num_others);
     for (std::uint64_t i = 0; i < num_others; ++i) {
       if (!add_one(room_.others[1][i], 1)) return false;
     }
@@ -132,24 +136,47 @@ class value_counts {
     return true;
   }
 
+  /// Returns whether more values than one of four found their cell taken, when there are some. Of as many values as the
+  /// tables take, one of eight does by chance.
+  [[nodiscard]] bool are_crowded() const noexcept {
+    constexpr std::size_t fewest_values = 64;
+    return num_values_ >= fewest_values && 4 * num_second_values_ > num_values_ &&
+           num_changes_ + 1 < hash_multipliers<K>.size();
+  }
+
+  /// Gives all values other cells. Returns false where too many of them find theirs taken.
+  [[nodiscard]] bool change_multiplier() {
+    const std::size_t num_values = std::exchange(num_values_, 0);
+    for (std::size_t v = 0; v < num_values; ++v) room_.ends[v] = count_of(room_.values[v]);
+    first_rule_.multiplier = second_rule_.multiplier = hash_multipliers<K>[++num_changes_];
+    num_second_values_ = 0;
+    room_.first.clear();
+    room_.second.clear();
+    for (std::size_t v = 0; v < num_values; ++v) {
+      // The value is written to where it is.
+      if (!add_one(room_.values[v], static_cast<std::uint32_t>(room_.ends[v]))) return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] bool lies_first(K key) const noexcept {
-    const std::size_t cell = first_rule.of(key);
+    const std::size_t cell = first_rule_.of(key);
     return room_.first.counts[cell] == 0 || room_.first.keys[cell] == key;
   }
   /// Returns the cell of the second table that holds a key, or the empty one that it would take.
   [[nodiscard]] std::size_t find_second(K key) const noexcept {
-    std::size_t cell = second_rule.of(key);
+    std::size_t cell = second_rule_.of(key);
     while (room_.second.counts[cell] != 0 && room_.second.keys[cell] != key)
-      cell = (cell + 1) % second_rule.num_cells();
+      cell = (cell + 1) % second_rule_.num_cells();
     return cell;
   }
   [[nodiscard]] std::uint32_t count_of(K key) const noexcept {
-    return lies_first(key) ? room_.first.counts[first_rule.of(key)] : room_.second.counts[find_second(key)];
+    return lies_first(key) ? room_.first.counts[first_rule_.of(key)] : room_.second.counts[find_second(key)];
   }
 
   [[nodiscard]] bool add_one(K key, std::uint32_t count) noexcept {
     const bool is_first = lies_first(key);
-    const std::size_t cell = is_first ? first_rule.of(key) : find_second(key);
+    const std::size_t cell = is_first ? first_rule_.of(key) : find_second(key);
     std::uint32_t& counter = is_first ? room_.first.counts[cell] : room_.second.counts[cell];
     if (counter == 0) {
       if (num_values_ == most_values || (!is_first && num_second_values_ == most_second_values)) return false;
@@ -162,6 +189,9 @@ class value_counts {
   }
 
   memory& room_;
+  cell_rule<K> first_rule_ = first_cells;
+  cell_rule<K> second_rule_ = second_cells;
+  std::size_t num_changes_ = 0;  ///< of the multiplier
   std::size_t num_values_ = 0;
   std::size_t num_second_values_ = 0;
   std::uint64_t num_keys_ = 0;
