@@ -14,13 +14,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace spansort::device::host::HWY_NAMESPACE {
 
-/// Four keys at a time: none waits for the others' loads. No key costs a branch, for nobody could foretell it. Gathers of
-/// AVX-512 take as long on a Granite Rapids, and half as long again on Zen 4.
+/// Four keys at a time: none waits for the others' loads. Keys of 32 bits do not cost a branch, which nobody could
+/// foretell: 2^20 u32(u32) of 1,000 values took one thread of a Granite Rapids 3.4 ms with one and take 3.2, with other
+/// keys in 15 of a hundred places 5.9 and 5.4. Those of 64 bits are selected, which lets the compiler branch: 4.6 ms,
+/// and 4.9 without, with others as long. Gathers of AVX-512 took as long there, and half as long again on Zen 4.
 template <class K>
 void find_classes_of(class_lookup<K> in, const K* HWY_RESTRICT keys, std::uint64_t num_keys,
                      std::uint16_t* HWY_RESTRICT classes) {
   const auto class_of = [&](std::uint32_t found, K key) {
-    return static_cast<std::uint16_t>(found & (0U - static_cast<std::uint32_t>(in.keys[found] == key)));
+    const bool is_it = in.keys[found] == key;
+    if constexpr (sizeof(K) == 8) return static_cast<std::uint16_t>(is_it ? found : 0);
+    return static_cast<std::uint16_t>(found & (0U - static_cast<std::uint32_t>(is_it)));
   };
   std::uint64_t i = 0;
   for (; i + 4 <= num_keys; i += 4) {
