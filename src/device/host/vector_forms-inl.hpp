@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A form says what a sorting network compares instead of the keys it is given: their lane bits, or floating-point
 // numbers in the same order. AVX2 has no minimum of 64-bit integers, and Intel's AVX-512 takes it at a fraction of the
-// rate of doubles', and that of 32-bit integers at half the rate of floats'. This header is included once for each of Highway's targets.
+// rate of doubles', and that of 32-bit integers at half the rate of floats'. This header is included once for each of
+// Highway's targets.
 #if defined(SPANSORT_VECTOR_FORMS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef SPANSORT_VECTOR_FORMS_INL
 #undef SPANSORT_VECTOR_FORMS_INL
