@@ -108,7 +108,7 @@ bool repair(const keys::codec_of<word>& codec, word* keys, value4* values, std::
   return true;
 }
 
-/// Sorts as many pairs as one network takes, whose keys are at most `range` above the least one. Returns false, with the
+/// Sorts as many pairs as one network takes, whose keys are at most `range` above the least. Returns false, with the
 /// result of no use, where too many keys tie in the bits that find room.
 template <bool folds>
 bool sort_by_words(const keys::codec_of<word>& codec, const packed_pair* pairs, std::uint64_t num_pairs, word range,
