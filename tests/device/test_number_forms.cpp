@@ -42,9 +42,9 @@ struct narrow_keys {
 template <class Keys>
 class NumberForms : public testing::Test {
  protected:
-  using bits = typename Keys::key;
+  using word = typename Keys::key;
   static constexpr key_type float_type = Keys::types[2];
-  static constexpr bits sign = bits{1} << (sizeof(bits) * 8 - 1);
+  static constexpr word sign = word{1} << (sizeof(word) * 8 - 1);
 
   void SetUp() override {
     if (!has_vector_sort()) GTEST_SKIP() << "vectors of this machine are too narrow";
@@ -55,14 +55,14 @@ class NumberForms : public testing::Test {
   void sort_all(std::span<const key_type> types, bool are_encoded, const Make& make) {
     for (const key_type type : types) {
       for (const bool descending : {false, true}) {
-        const auto codec = keys::key_codec{.type = type, .descending = descending}.template of<bits>();
+        const auto codec = keys::key_codec{.type = type, .descending = descending}.template of<word>();
         for (const std::uint64_t num_keys : sizes) {
           SCOPED_TRACE(std::to_string(static_cast<int>(type)) + (descending ? " descending " : " ascending ") +
                        std::to_string(num_keys));
-          std::vector<bits> keys(num_keys);
-          for (bits& k : keys) k = are_encoded ? codec.decode(make(random_)) : make(random_);
-          std::vector<bits> expected = keys;
-          std::ranges::sort(expected, {}, [&](bits k) { return codec.encode(k); });
+          std::vector<word> keys(num_keys);
+          for (word& k : keys) k = are_encoded ? codec.decode(make(random_)) : make(random_);
+          std::vector<word> expected = keys;
+          std::ranges::sort(expected, {}, [&](word k) { return codec.encode(k); });
           vector_sort(codec, keys.data(), keys.data(), num_keys,
                       {first_.data(), second_.data(), 4096, 4 * 4096, cursors_.data(), cursors_.size()});
           ASSERT_EQ(keys, expected);
@@ -73,7 +73,7 @@ class NumberForms : public testing::Test {
 
  private:
   std::mt19937_64 random_{test::base_seed()};
-  std::vector<bits> first_ = std::vector<bits>(4096 + 16), second_ = std::vector<bits>(4 * 4096 + 16);
+  std::vector<word> first_ = std::vector<word>(4096 + 16), second_ = std::vector<word>(4 * 4096 + 16);
   std::vector<std::uint32_t> cursors_ = std::vector<std::uint32_t>(4096);
 };
 using key_widths = testing::Types<wide_keys, narrow_keys>;
