@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "device/host/hash_multipliers.hpp"
@@ -35,10 +37,31 @@ class HashMultipliers : public testing::Test {
     }
     return all;
   }
-  std::vector<K> keys_of(K step) {
+  std::vector<K> keys_of(K step, std::uint64_t num_steps = num_values) {
     std::vector<K> keys(num_keys);
-    for (K& key : keys) key = static_cast<K>(random_() % num_values * step);
+    for (K& key : keys) key = static_cast<K>(random_() % num_steps * step);
     return keys;
+  }
+  /// Returns whether tables hold all values, and expects that they have counted them rightly.
+  static bool are_counted(const std::vector<K>& keys) {
+    const auto room = std::make_unique<typename value_counts<K>::memory>();
+    value_counts<K> counts(*room);
+    if (!counts.add(keys.data(), keys.size())) return false;
+    expect_counts(counts, keys);
+    return true;
+  }
+  static void expect_counts(value_counts<K>& counts, std::vector<K> keys) {
+    std::ranges::sort(keys);
+    std::ranges::sort(counts.values());
+    const std::span<const K> values = counts.values();
+    const std::span<const std::uint64_t> ends = counts.ends();
+    ASSERT_EQ(ends.back(), keys.size());
+    std::uint64_t begin = 0;
+    for (std::size_t v = 0; v < values.size(); begin = ends[v++]) {
+      ASSERT_LT(begin, ends[v]);
+      ASSERT_EQ(keys[begin], values[v]);
+      ASSERT_EQ(keys[ends[v] - 1], values[v]);
+    }
   }
   static std::vector<K> sorted_sample(const std::vector<K>& keys) {
     std::vector<K> sample(keys.begin(), keys.begin() + num_keys / 8);
@@ -74,45 +97,56 @@ TYPED_TEST(HashMultipliers, ADictionaryFindsKeysAStepApart) {
 
 TYPED_TEST(HashMultipliers, ValuesAStepApartAreCounted) {
   using K = TypeParam;
-  for (const K step : this->steps()) {
-    const std::vector<K> keys = this->keys_of(step);
-    const auto room = std::make_unique<typename value_counts<K>::memory>();
-    value_counts<K> counts(*room);
-    ASSERT_TRUE(counts.add(keys.data(), keys.size())) << "steps of " << step;
-    std::ranges::sort(counts.values());
-    const std::span<const K> values = counts.values();
-    const std::span<const std::uint64_t> ends = counts.ends();
-    std::vector<K> sorted = keys;
-    std::ranges::sort(sorted);
-    ASSERT_EQ(ends.back(), keys.size());
-    std::uint64_t begin = 0;
-    for (std::size_t v = 0; v < values.size(); begin = ends[v++]) {
-      ASSERT_LT(begin, ends[v]);
-      ASSERT_EQ(sorted[begin], values[v]);
-      ASSERT_EQ(sorted[ends[v] - 1], values[v]);
-    }
+  for (const K step : this->steps()) EXPECT_TRUE(this->are_counted(this->keys_of(step))) << "steps of " << step;
+  // By the first multiplier these are crowded, by the second too many find their cell taken, and by the third none.
+  const std::vector<std::pair<K, std::uint64_t>> crowded =
+      sizeof(K) == 4 ? std::vector<std::pair<K, std::uint64_t>>{{104, 1783}, {11830, 1830}, {37163, 1663}}
+                     : std::vector<std::pair<K, std::uint64_t>>{{50259, 1123}, {57895, 1385}};
+  for (const auto& [step, num_steps] : crowded) {
+    EXPECT_TRUE(this->are_counted(this->keys_of(step, num_steps))) << "steps of " << step;
   }
+}
+
+/// Many of these values lie in one cell whatever the multiplier. None may be lost, and none counted twice.
+TYPED_TEST(HashMultipliers, ValuesThatCollideByEachMultiplierAreLeftToOthers) {
+  using K = TypeParam;
+  std::vector<K> keys;
+  const std::vector<K> steps = this->steps();
+  for (const K step : std::span(steps).last(hash_multipliers<K>.size())) {
+    for (K i = 1; i <= 480; ++i) keys.push_back(static_cast<K>(i * step));
+  }
+  EXPECT_FALSE(this->are_counted(keys));
+  keys.resize(keys.size() / 2);
+  EXPECT_TRUE(this->are_counted(keys)) << "two multipliers were to serve";
+}
+
+/// A late block of values may fill the second table before anyone has looked whether it is crowded.
+TYPED_TEST(HashMultipliers, ValuesThatCollideLateAreCounted) {
+  using K = TypeParam;
+  std::vector<K> keys;
+  for (K i = 0; i < 1000; ++i) keys.insert(keys.end(), 10, i);
+  for (K i = 1; i <= 900; ++i) keys.push_back(static_cast<K>(i * this->steps()[8]));
+  EXPECT_TRUE(this->are_counted(keys));
 }
 
 /// Threads that count apart may have changed their multiplier, or not, before one adds what others counted.
 TYPED_TEST(HashMultipliers, CountsOfDifferentMultipliersAreAdded) {
   using K = TypeParam;
-  const auto rooms = std::make_unique<typename value_counts<K>::memory[]>(2);
-  value_counts<K> even(rooms[0]);
-  value_counts<K> crowded(rooms[1]);
-  const std::vector<K> first = this->keys_of(1);
-  const std::vector<K> second = this->keys_of(this->steps()[8]);
-  ASSERT_TRUE(even.add(first.data(), first.size()));
-  ASSERT_TRUE(crowded.add(second.data(), second.size()));
-  ASSERT_TRUE(crowded.add(even));
-  std::ranges::sort(crowded.values());
-  std::vector<K> sorted = first;
-  sorted.insert(sorted.end(), second.begin(), second.end());
-  std::ranges::sort(sorted);
-  const std::span<const K> values = crowded.values();
-  const std::span<const std::uint64_t> ends = crowded.ends();
-  ASSERT_EQ(ends.back(), sorted.size());
-  for (std::size_t v = 0; v < values.size(); ++v) ASSERT_EQ(sorted[ends[v] - 1], values[v]);
+  const auto rooms = std::make_unique<typename value_counts<K>::memory[]>(4);
+  const std::vector<K> even = this->keys_of(1);
+  const std::vector<K> crowded = this->keys_of(this->steps()[8]);
+  std::vector<K> all = even;
+  all.insert(all.end(), crowded.begin(), crowded.end());
+  value_counts<K> of_even(rooms[0]);
+  value_counts<K> of_crowded(rooms[1]);
+  ASSERT_TRUE(of_even.add(even.data(), even.size()));
+  ASSERT_TRUE(of_crowded.add(crowded.data(), crowded.size()));
+  value_counts<K> empty(rooms[2]);
+  ASSERT_TRUE(empty.add(of_crowded)) << "the multiplier was to change while counts are added";
+  ASSERT_TRUE(empty.add(of_even));
+  this->expect_counts(empty, all);
+  ASSERT_TRUE(of_crowded.add(of_even));
+  this->expect_counts(of_crowded, all);
 }
 
 TYPED_TEST(HashMultipliers, HeavyValuesAStepApartFindTheirCells) {

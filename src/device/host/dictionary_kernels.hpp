@@ -9,17 +9,15 @@
 #include <cstdint>
 #include <cstring>
 
-#include "device/host/hash_multipliers.hpp"
-
 namespace spansort::device::host {
 
 /// Classes that keys may have, with that of the keys that a dictionary does not hold.
 inline constexpr unsigned most_key_classes = 2048;
 inline constexpr unsigned class_cell_bits = 13;
 
-/// Returns the cell of a key.
+/// Returns the cell of a key by one of hash_multipliers.
 template <class K>
-[[nodiscard]] constexpr std::size_t class_cell_of(K key, K multiplier = hash_multipliers<K>[0]) noexcept {
+[[nodiscard]] constexpr std::size_t class_cell_of(K key, K multiplier) noexcept {
   return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - class_cell_bits);
 }
 

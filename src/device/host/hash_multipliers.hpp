@@ -9,8 +9,8 @@
 
 namespace spansort::device::host {
 
-/// The first one is 2^width over the golden ratio, which spreads keys that differ little; the others are primes of
-/// xxHash (Collet). K is std::uint32_t or std::uint64_t.
+/// The first one is 2^width over the golden ratio, or a prime near to it, and spreads keys that differ little; the
+/// others are primes of xxHash (Collet). K is std::uint32_t or std::uint64_t.
 template <class K>
 inline constexpr std::array<K, 4> hash_multipliers = {0x9E3779B97F4A7C15U, 0xC2B2AE3D27D4EB4FU, 0x165667B19E3779F9U,
                                                       0x27D4EB2F165667C5U};

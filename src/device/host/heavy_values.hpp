@@ -92,7 +92,7 @@ class heavy_values {
   [[nodiscard]] const K* cells() const noexcept { return keys_.data(); }
 
   [[nodiscard]] K multiplier() const noexcept { return multiplier_; }
-  [[nodiscard]] static std::size_t cell_of(K key, K multiplier) noexcept {
+  [[nodiscard]] static constexpr std::size_t cell_of(K key, K multiplier) noexcept {
     return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - cell_bits);
   }
 
@@ -105,6 +105,7 @@ class heavy_values {
 
   /// Gives candidates their cells. Returns how many of the sample find theirs taken.
   std::uint64_t take(const std::vector<candidate>& candidates, K multiplier) {
+    static_assert(std::ranges::all_of(hash_multipliers<K>, [](K m) { return cell_of(1, m) != 0; }));
     multiplier_ = multiplier;
     keys_.assign(num_cells, K{0});
     keys_[0] = 1;  // an empty cell holds a key that has its place in another: 0 belongs here, 1 elsewhere

@@ -94,7 +94,8 @@ class key_dictionary {
   }
 
  private:
-  /// Takes keys into the cells that a multiplier gives them. Returns how many of the sample are keys that have none.
+  /// Takes keys into the cells that a multiplier gives them. Returns how many of the sample find
+  /// theirs taken.
   std::uint64_t take_by(K multiplier, const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
                         bool takes_once) {
     multiplier_ = multiplier;
@@ -146,7 +147,7 @@ class key_dictionary {
       ascending = ascending & (last <= encoded);
       descending = descending & (last >= encoded);
       last = encoded;
-      const std::size_t cell = class_cell_of(encoded);
+      const std::size_t cell = class_cell_of(encoded, hash_multipliers<K>[0]);
       alike += met[cell / 64] >> cell % 64 & 1;
       met[cell / 64] |= std::uint64_t{1} << cell % 64;
     }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 #include "device/host/hash_multipliers.hpp"
 
@@ -45,6 +44,12 @@ class value_counts {
   static constexpr cell_rule<K> second_cells{sizeof(K) * 8 - 23, 10};
   static constexpr std::size_t most_second_values = second_cells.num_cells() / 2;
   static constexpr std::uint64_t most_tile_keys = 2048;
+  static_assert(std::ranges::all_of(hash_multipliers<K>,
+                                    [](K m) {
+                                      return cell_rule<K>{first_cells.shift, first_cells.bits, m}.of(1) != 0 &&
+                                             cell_rule<K>{second_cells.shift, second_cells.bits, m}.of(1) != 0;
+                                    }),
+                "an empty cell 0 holds the key 1");
 
   template <std::size_t num_cells>
   struct table {
@@ -102,7 +107,7 @@ class value_counts {
   [[nodiscard]] bool add(const value_counts& other) {
     for (std::size_t v = 0; v < other.num_values_; ++v) {
       const K key = other.room_.values[v];
-      if (!add_one(key, other.count_of(key))) return false;
+      if (!add_value(key, other.count_of(key))) return false;
     }
     return true;
   }
@@ -130,33 +135,45 @@ class value_counts {
     room_.second.count(room_.cells, num_seconds);
     room_.second.uncount(second_rule_, room_.others[1], num_others);
     for (std::uint64_t i = 0; i < num_others; ++i) {
-      if (!add_one(room_.others[1][i], 1)) return false;
+      if (!add_value(room_.others[1][i], 1)) return false;
     }
     num_others_ += num_others;
     return true;
   }
 
-  /// Returns whether more values than one of four found their cell taken, when there are some. Of as many values as the
-  /// tables take, one of eight does by chance.
+  /// Returns whether more values than one of four found their cell taken, of twice as many as at the last change. Of as
+  /// many values as the tables take, one of eight does by chance.
   [[nodiscard]] bool are_crowded() const noexcept {
-    constexpr std::size_t fewest_values = 64;
-    return num_values_ >= fewest_values && 4 * num_second_values_ > num_values_ &&
-           num_changes_ + 1 < hash_multipliers<K>.size();
+    return num_values_ >= fewest_to_change_ && 4 * num_second_values_ > num_values_;
   }
 
-  /// Gives all values other cells. Returns false where too many of them find theirs taken.
+  /// Gives all values the cells of the multiplier by which the fewest find theirs taken. Returns false where these are
+  /// too many by each of them.
   [[nodiscard]] bool change_multiplier() {
-    const std::size_t num_values = std::exchange(num_values_, 0);
+    const std::size_t num_values = num_values_;
     for (std::size_t v = 0; v < num_values; ++v) room_.ends[v] = count_of(room_.values[v]);
-    first_rule_.multiplier = second_rule_.multiplier = hash_multipliers<K>[++num_changes_];
-    num_second_values_ = 0;
+    fewest_to_change_ = 2 * num_values;
+    choose_multiplier<K>(num_values / 4, [&](K multiplier) { return take_by(multiplier, num_values); });
+    return num_values_ == num_values;
+  }
+
+  /// Takes the values, whose counts lie in `ends`, by a multiplier. Returns how many find their cell taken.
+  std::uint64_t take_by(K multiplier, std::size_t num_values) {
+    first_rule_.multiplier = second_rule_.multiplier = multiplier;
+    num_values_ = num_second_values_ = 0;
     room_.first.clear();
     room_.second.clear();
     for (std::size_t v = 0; v < num_values; ++v) {
-      // The value is written to where it is.
-      if (!add_one(room_.values[v], static_cast<std::uint32_t>(room_.ends[v]))) return false;
+      // A value is written to where it is.
+      if (!add_one(room_.values[v], static_cast<std::uint32_t>(room_.ends[v]))) return most_values + 1;
     }
-    return true;
+    return num_second_values_;
+  }
+
+  /// add_one(), and where the second table is full once more by another multiplier.
+  [[nodiscard]] bool add_value(K key, std::uint32_t count) {
+    if (add_one(key, count)) return true;
+    return num_values_ < most_values && num_values_ >= fewest_to_change_ && change_multiplier() && add_one(key, count);
   }
 
   [[nodiscard]] bool lies_first(K key) const noexcept {
@@ -191,7 +208,7 @@ class value_counts {
   memory& room_;
   cell_rule<K> first_rule_ = first_cells;
   cell_rule<K> second_rule_ = second_cells;
-  std::size_t num_changes_ = 0;  ///< of the multiplier
+  std::size_t fewest_to_change_ = 64;  ///< values that a change of the multiplier is worth
   std::size_t num_values_ = 0;
   std::size_t num_second_values_ = 0;
   std::uint64_t num_keys_ = 0;

@@ -183,26 +183,29 @@ class finisher {
       sort_numbers<float_form<K>>(reinterpret_cast<const T*>(keys), num_keys, result);
       return true;
     }
-    // To look for the bounds costs more than it saves where keys are few, or short.
-    if constexpr (sizeof(K) == 4) return false;
-    if (HWY_TARGET == HWY_AVX3 && num_keys <= 8 * lanes) return false;
-    HWY_ALIGN T encoded[network_size<K>()];
-    const auto [least, greatest] = encode_all<K, identity>(codec_, keys, num_keys, encoded);
-    if (number_form<K, identity>::holds(least, greatest)) {
-      sort_numbers<number_form<K, identity>>(encoded, num_keys, result, least);
-      return true;
+    // To look for the bounds costs more than it saves where keys are short, or few.
+    if constexpr (sizeof(K) == 8) {
+      if (HWY_TARGET == HWY_AVX3 && num_keys <= 8 * lanes) return false;
+      HWY_ALIGN T encoded[network_size<K>()];
+      const auto [least, greatest] = encode_all<K, identity>(codec_, keys, num_keys, encoded);
+      if (number_form<K, identity>::holds(least, greatest)) {
+        sort_numbers<number_form<K, identity>>(encoded, num_keys, result, least);
+        return true;
+      }
+      if (signed_number_form<identity>::holds(least, greatest)) {
+        sort_numbers<signed_number_form<identity>>(encoded, num_keys, result, least, greatest);
+        return true;
+      }
     }
-    if (!signed_number_form<K, identity>::holds(least, greatest)) return false;
-    sort_numbers<signed_number_form<K, identity>>(encoded, num_keys, result, least, greatest);
-    return true;
+    return false;
   }
 
   /// Does so with two networks of keys that are not plain floats.
   HWY_INLINE void sort_two_numbers(const K* keys, std::uint64_t num_keys, K* result) const {
     HWY_ALIGN T encoded[2 * network_size<K>()];
     const auto [least, greatest] = encode_all<K, identity>(codec_, keys, num_keys, encoded);
-    if (signed_number_form<K, identity>::holds(least, greatest) && !number_form<K, identity>::holds(least, greatest)) {
-      return sort_two_as<signed_number_form<K, identity>>(encoded, num_keys, result, least, greatest);
+    if (signed_number_form<identity>::holds(least, greatest) && !number_form<K, identity>::holds(least, greatest)) {
+      return sort_two_as<signed_number_form<identity>>(encoded, num_keys, result, least, greatest);
     }
     sort_two(encoded, num_keys, result, least, greatest);
   }

@@ -166,13 +166,14 @@ struct number_form {
   }
 };
 
-/// Lane bits that lie too far apart for that: their distance from the middle is added to the smallest normal number or
-/// to its negative.
-template <class K, bool identity>
+/// Lane bits of 64-bit keys that lie too far apart for that: their distance from the middle is added to the smallest
+/// normal number or to its negative.
+template <bool identity>
 struct signed_number_form {
+  using K = std::uint64_t;
   using T = lane_type<K>;
   using D = full_tag<K>;
-  using compared_tag = hn::Rebind<number_type<K>, D>;
+  using compared_tag = hn::RebindToFloat<D>;
   using V = hn::Vec<D>;
   using N = hn::Vec<compared_tag>;
   static constexpr bool pads_encoded = true;
@@ -190,7 +191,7 @@ struct signed_number_form {
     constexpr K most = 2 * (number_form<K, identity>::infinity - number_form<K, identity>::smallest - 1);
     return static_cast<K>(greatest) - static_cast<K>(least) < most;
   }
-  HWY_INLINE N padding() const { return hn::Set(compared_tag(), std::numeric_limits<number_type<K>>::infinity()); }
+  HWY_INLINE N padding() const { return hn::Set(compared_tag(), std::numeric_limits<double>::infinity()); }
   HWY_INLINE N encode(V x) const {
     const V y = hn::Sub(x, middle);
     return hn::BitCast(compared_tag(), hn::Add(hn::Xor(y, hn::And(lanes.sign(y), magnitude)), smallest));
