@@ -94,8 +94,7 @@ class key_dictionary {
   }
 
  private:
-  /// Takes keys into the cells that a multiplier gives them. Returns how many of the sample find
-  /// theirs taken.
+  /// Takes keys into the cells that a multiplier gives them. Returns how many of the sample find theirs taken.
   std::uint64_t take_by(K multiplier, const keys::codec_of<K>& codec, const K* sample, std::uint64_t num_sampled,
                         bool takes_once) {
     multiplier_ = multiplier;
