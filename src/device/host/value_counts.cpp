@@ -20,13 +20,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX3
 // Intrinsics by width, which Highway does not offer for both.
-HWY_INLINE __m512i cells_of(const cell_rule<std::uint32_t>& rule, __m512i x) {
-  const __m512i product = _mm512_mullo_epi32(x, _mm512_set1_epi32(static_cast<int>(rule.multiplier)));
+HWY_INLINE __m512i cells_of(const cell_rule<std::uint32_t>& rule, std::uint32_t multiplier, __m512i x) {
+  const __m512i product = _mm512_mullo_epi32(x, _mm512_set1_epi32(static_cast<int>(multiplier)));
   return _mm512_and_si512(_mm512_srli_epi32(product, rule.shift),
                           _mm512_set1_epi32(static_cast<int>(rule.num_cells() - 1)));
 }
-HWY_INLINE __m512i cells_of(const cell_rule<std::uint64_t>& rule, __m512i x) {
-  const __m512i product = _mm512_mullo_epi64(x, _mm512_set1_epi64(static_cast<long long>(rule.multiplier)));
+HWY_INLINE __m512i cells_of(const cell_rule<std::uint64_t>& rule, std::uint64_t multiplier, __m512i x) {
+  const __m512i product = _mm512_mullo_epi64(x, _mm512_set1_epi64(static_cast<long long>(multiplier)));
   return _mm512_and_si512(_mm512_srli_epi64(product, rule.shift),
                           _mm512_set1_epi64(static_cast<long long>(rule.num_cells() - 1)));
 }
@@ -48,7 +48,7 @@ HWY_INLINE void store_cells(std::uint64_t, __m512i cells, std::uint16_t* to) {
 
 /// Takes whole vectors; returns how many keys that were.
 template <class K>
-HWY_INLINE std::uint64_t find_cells_of_vectors(const cell_rule<K>& rule, const K* HWY_RESTRICT table,
+HWY_INLINE std::uint64_t find_cells_of_vectors(const cell_rule<K>& rule, K multiplier, const K* HWY_RESTRICT table,
                                                const K* HWY_RESTRICT keys, std::uint64_t num_keys,
                                                std::uint16_t* HWY_RESTRICT cells, K* HWY_RESTRICT others,
                                                std::uint64_t& num_others) {
@@ -57,7 +57,7 @@ HWY_INLINE std::uint64_t find_cells_of_vectors(const cell_rule<K>& rule, const K
   std::uint64_t i = 0;
   for (; i + lanes <= num_keys; i += lanes) {
     const auto x = hn::LoadU(d, keys + i);
-    const __m512i cell = cells_of(rule, x.raw);
+    const __m512i cell = cells_of(rule, multiplier, x.raw);
     const auto is_other = hn::Ne(x, hn::Vec<hn::ScalableTag<K>>{gather(table, cell)});
     _mm512_storeu_si512(others + num_others, compress(K{0}, is_other.raw, x.raw));
     num_others += static_cast<std::uint64_t>(_mm_popcnt_u32(is_other.raw));
@@ -67,21 +67,22 @@ HWY_INLINE std::uint64_t find_cells_of_vectors(const cell_rule<K>& rule, const K
 }
 #else
 template <class K>
-HWY_INLINE std::uint64_t find_cells_of_vectors(const cell_rule<K>&, const K*, const K*, std::uint64_t, std::uint16_t*,
-                                               K*, std::uint64_t&) {
+HWY_INLINE std::uint64_t find_cells_of_vectors(const cell_rule<K>&, K, const K*, const K*, std::uint64_t,
+                                               std::uint16_t*, K*, std::uint64_t&) {
   return 0;
 }
 #endif
 
 template <class K>
-std::uint64_t find_cells_of(const cell_rule<K>& rule_of_keys, const K* HWY_RESTRICT table, const K* HWY_RESTRICT keys,
-                            std::uint64_t num_keys, std::uint16_t* HWY_RESTRICT cells, K* HWY_RESTRICT others) {
+std::uint64_t find_cells_of(const cell_rule<K>& rule_of_keys, K multiplier, const K* HWY_RESTRICT table,
+                            const K* HWY_RESTRICT keys, std::uint64_t num_keys, std::uint16_t* HWY_RESTRICT cells,
+                            K* HWY_RESTRICT others) {
   const cell_rule<K> rule = rule_of_keys;  // fields of a reference are read again behind every store
   std::uint64_t num_others = 0;
-  for (std::uint64_t i = find_cells_of_vectors(rule, table, keys, num_keys, cells, others, num_others); i < num_keys;
-       ++i) {
+  for (std::uint64_t i = find_cells_of_vectors(rule, multiplier, table, keys, num_keys, cells, others, num_others);
+       i < num_keys; ++i) {
     const K key = keys[i];
-    const std::size_t cell = rule.of(key);
+    const std::size_t cell = rule.of(key, multiplier);
     cells[i] = static_cast<std::uint16_t>(cell);
     others[num_others] = key;
     num_others += table[cell] != key ? 1 : 0;
@@ -106,14 +107,14 @@ void write_runs_of(std::span<const K> values, std::span<const std::uint64_t> end
 }
 
 // A choice at run time is one between plain functions.
-#define SPANSORT_VALUE_COUNTS(K, SUFFIX)                                                                      \
-  std::uint64_t find_cells_##SUFFIX(const cell_rule<K>& rule, const K* table, const K* keys, std::uint64_t n, \
-                                    std::uint16_t* cells, K* others) {                                        \
-    return find_cells_of(rule, table, keys, n, cells, others);                                                \
-  }                                                                                                           \
-  void write_runs_##SUFFIX(std::span<const K> values, std::span<const std::uint64_t> ends, K* keys,           \
-                           std::uint64_t begin, std::uint64_t end) {                                          \
-    write_runs_of(values, ends, keys, begin, end);                                                            \
+#define SPANSORT_VALUE_COUNTS(K, SUFFIX)                                                                   \
+  std::uint64_t find_cells_##SUFFIX(const cell_rule<K>& rule, K multiplier, const K* table, const K* keys, \
+                                    std::uint64_t n, std::uint16_t* cells, K* others) {                    \
+    return find_cells_of(rule, multiplier, table, keys, n, cells, others);                                 \
+  }                                                                                                        \
+  void write_runs_##SUFFIX(std::span<const K> values, std::span<const std::uint64_t> ends, K* keys,        \
+                           std::uint64_t begin, std::uint64_t end) {                                       \
+    write_runs_of(values, ends, keys, begin, end);                                                         \
   }
 SPANSORT_VALUE_COUNTS(std::uint32_t, u32)
 SPANSORT_VALUE_COUNTS(std::uint64_t, u64)
@@ -125,18 +126,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace spansort::device::host {
 
-#define SPANSORT_DISPATCH(K, SUFFIX)                                                                                \
-  template <>                                                                                                       \
-  std::uint64_t find_cells<K>(const cell_rule<K>& rule, const K* table, const K* keys, std::uint64_t n,             \
-                              std::uint16_t* cells, K* others) {                                                    \
-    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_cells_##SUFFIX);                                         \
-    return best(rule, table, keys, n, cells, others);                                                               \
-  }                                                                                                                 \
-  template <>                                                                                                       \
-  void write_runs<K>(std::span<const K> values, std::span<const std::uint64_t> ends, K * keys, std::uint64_t begin, \
-                     std::uint64_t end) {                                                                           \
-    static const auto best = SPANSORT_CHOOSE_FUNCTION(write_runs_##SUFFIX);                                         \
-    best(values, ends, keys, begin, end);                                                                           \
+#define SPANSORT_DISPATCH(K, SUFFIX)                                                                                  \
+  template <>                                                                                                         \
+  std::uint64_t find_cells<K>(const cell_rule<K>& rule, K multiplier, const K* table, const K* keys, std::uint64_t n, \
+                              std::uint16_t* cells, K* others) {                                                      \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(find_cells_##SUFFIX);                                           \
+    return best(rule, multiplier, table, keys, n, cells, others);                                                     \
+  }                                                                                                                   \
+  template <>                                                                                                         \
+  void write_runs<K>(std::span<const K> values, std::span<const std::uint64_t> ends, K * keys, std::uint64_t begin,   \
+                     std::uint64_t end) {                                                                             \
+    static const auto best = SPANSORT_CHOOSE_FUNCTION(write_runs_##SUFFIX);                                           \
+    best(values, ends, keys, begin, end);                                                                             \
   }
 SPANSORT_DISPATCH(std::uint32_t, u32)
 SPANSORT_DISPATCH(std::uint64_t, u64)

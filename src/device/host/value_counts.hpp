@@ -17,10 +17,9 @@ template <class K>
 struct cell_rule {
   unsigned shift = 0;
   unsigned bits = 0;
-  K multiplier = hash_multipliers<K>[0];
 
   [[nodiscard]] constexpr std::size_t num_cells() const noexcept { return std::size_t{1} << bits; }
-  [[nodiscard]] constexpr std::size_t of(K key) const noexcept {
+  [[nodiscard]] constexpr std::size_t of(K key, K multiplier) const noexcept {
     return static_cast<std::size_t>(static_cast<K>(key * multiplier) >> shift) & (num_cells() - 1);
   }
 };
@@ -28,27 +27,24 @@ struct cell_rule {
 /// Writes the cells of keys, and side by side those keys that do not lie there. Returns how many these are. `others`
 /// has room for all keys and 64 bytes more.
 template <class K>
-[[nodiscard]] std::uint64_t find_cells(const cell_rule<K>& rule, const K* table, const K* keys, std::uint64_t num_keys,
-                                       std::uint16_t* cells, K* others);
+[[nodiscard]] std::uint64_t find_cells(const cell_rule<K>& rule, K multiplier, const K* table, const K* keys,
+                                       std::uint64_t num_keys, std::uint16_t* cells, K* others);
 
 /// Two tables without memory of their own: a value that finds its cell in the first one taken lies in the second one,
-/// there or behind. K is std::uint32_t or std::uint64_t.
+/// there or behind. K is std::uint32_t or std::uint64_t. Threads have theirs side by side, each in lines of its own.
 template <class K>
-class value_counts {
+class alignas(64) value_counts {
  public:
   static constexpr std::size_t most_values = 2048;
   static constexpr std::uint64_t padding = 64 / sizeof(K);  ///< keys that vectors write too many
 
  private:
-  static constexpr cell_rule<K> first_cells{sizeof(K) * 8 - 13, 13};
-  static constexpr cell_rule<K> second_cells{sizeof(K) * 8 - 23, 10};
-  static constexpr std::size_t most_second_values = second_cells.num_cells() / 2;
+  static constexpr cell_rule<K> first_rule{sizeof(K) * 8 - 13, 13};
+  static constexpr cell_rule<K> second_rule{sizeof(K) * 8 - 23, 10};
+  static constexpr std::size_t most_second_values = second_rule.num_cells() / 2;
   static constexpr std::uint64_t most_tile_keys = 2048;
   static_assert(std::ranges::all_of(hash_multipliers<K>,
-                                    [](K m) {
-                                      return cell_rule<K>{first_cells.shift, first_cells.bits, m}.of(1) != 0 &&
-                                             cell_rule<K>{second_cells.shift, second_cells.bits, m}.of(1) != 0;
-                                    }),
+                                    [](K m) { return first_rule.of(1, m) != 0 && second_rule.of(1, m) != 0; }),
                 "an empty cell 0 holds the key 1");
 
   template <std::size_t num_cells>
@@ -65,16 +61,16 @@ class value_counts {
     void count(const std::uint16_t* cells, std::uint64_t num_keys) {
       for (std::uint64_t i = 0; i < num_keys; ++i) ++counts[cells[i]];
     }
-    void uncount(const cell_rule<K>& rule, const K* others, std::uint64_t num_keys) {
-      for (std::uint64_t i = 0; i < num_keys; ++i) --counts[rule.of(others[i])];
+    void uncount(const cell_rule<K>& rule, K multiplier, const K* others, std::uint64_t num_keys) {
+      for (std::uint64_t i = 0; i < num_keys; ++i) --counts[rule.of(others[i], multiplier)];
     }
   };
 
  public:
   /// What the tables lie in.
   struct memory {
-    table<first_cells.num_cells()> first;
-    table<second_cells.num_cells()> second;
+    table<first_rule.num_cells()> first;
+    table<second_rule.num_cells()> second;
     K values[most_values + padding];
     std::uint64_t ends[most_values];
     K others[2][most_tile_keys + padding];
@@ -127,13 +123,13 @@ class value_counts {
   /// Counters that wait for no comparison take half the time, so keys that lie elsewhere are counted and taken off.
   [[nodiscard]] bool add_tile(const K* keys, std::uint64_t num_keys) {
     const std::uint64_t num_seconds =
-        find_cells(first_rule_, room_.first.keys, keys, num_keys, room_.cells, room_.others[0]);
+        find_cells(first_rule, multiplier_, room_.first.keys, keys, num_keys, room_.cells, room_.others[0]);
     room_.first.count(room_.cells, num_keys);
-    room_.first.uncount(first_rule_, room_.others[0], num_seconds);
-    const std::uint64_t num_others =
-        find_cells(second_rule_, room_.second.keys, room_.others[0], num_seconds, room_.cells, room_.others[1]);
+    room_.first.uncount(first_rule, multiplier_, room_.others[0], num_seconds);
+    const std::uint64_t num_others = find_cells(second_rule, multiplier_, room_.second.keys, room_.others[0],
+                                                num_seconds, room_.cells, room_.others[1]);
     room_.second.count(room_.cells, num_seconds);
-    room_.second.uncount(second_rule_, room_.others[1], num_others);
+    room_.second.uncount(second_rule, multiplier_, room_.others[1], num_others);
     for (std::uint64_t i = 0; i < num_others; ++i) {
       if (!add_value(room_.others[1][i], 1)) return false;
     }
@@ -159,7 +155,7 @@ class value_counts {
 
   /// Takes the values, whose counts lie in `ends`, by a multiplier. Returns how many find their cell taken.
   std::uint64_t take_by(K multiplier, std::size_t num_values) {
-    first_rule_.multiplier = second_rule_.multiplier = multiplier;
+    multiplier_ = multiplier;
     num_values_ = num_second_values_ = 0;
     room_.first.clear();
     room_.second.clear();
@@ -177,23 +173,24 @@ class value_counts {
   }
 
   [[nodiscard]] bool lies_first(K key) const noexcept {
-    const std::size_t cell = first_rule_.of(key);
+    const std::size_t cell = first_rule.of(key, multiplier_);
     return room_.first.counts[cell] == 0 || room_.first.keys[cell] == key;
   }
   /// Returns the cell of the second table that holds a key, or the empty one that it would take.
   [[nodiscard]] std::size_t find_second(K key) const noexcept {
-    std::size_t cell = second_rule_.of(key);
+    std::size_t cell = second_rule.of(key, multiplier_);
     while (room_.second.counts[cell] != 0 && room_.second.keys[cell] != key)
-      cell = (cell + 1) % second_rule_.num_cells();
+      cell = (cell + 1) % second_rule.num_cells();
     return cell;
   }
   [[nodiscard]] std::uint32_t count_of(K key) const noexcept {
-    return lies_first(key) ? room_.first.counts[first_rule_.of(key)] : room_.second.counts[find_second(key)];
+    return lies_first(key) ? room_.first.counts[first_rule.of(key, multiplier_)]
+                           : room_.second.counts[find_second(key)];
   }
 
   [[nodiscard]] bool add_one(K key, std::uint32_t count) noexcept {
     const bool is_first = lies_first(key);
-    const std::size_t cell = is_first ? first_rule_.of(key) : find_second(key);
+    const std::size_t cell = is_first ? first_rule.of(key, multiplier_) : find_second(key);
     std::uint32_t& counter = is_first ? room_.first.counts[cell] : room_.second.counts[cell];
     if (counter == 0) {
       if (num_values_ == most_values || (!is_first && num_second_values_ == most_second_values)) return false;
@@ -206,8 +203,7 @@ class value_counts {
   }
 
   memory& room_;
-  cell_rule<K> first_rule_ = first_cells;
-  cell_rule<K> second_rule_ = second_cells;
+  K multiplier_ = hash_multipliers<K>[0];
   std::size_t fewest_to_change_ = 64;  ///< values that a change of the multiplier is worth
   std::size_t num_values_ = 0;
   std::size_t num_second_values_ = 0;
