@@ -145,7 +145,7 @@ class alignas(64) value_counts {
 
   /// Gives all values the cells of the multiplier by which the fewest find theirs taken. Returns false where these are
   /// too many by each of them.
-  [[nodiscard]] bool change_multiplier() {
+  [[nodiscard, gnu::noinline, gnu::cold]] bool change_multiplier() {
     const std::size_t num_values = num_values_;
     for (std::size_t v = 0; v < num_values; ++v) room_.ends[v] = count_of(room_.values[v]);
     fewest_to_change_ = 2 * num_values;
@@ -167,8 +167,8 @@ class alignas(64) value_counts {
   }
 
   /// add_one(), and where the second table is full once more by another multiplier.
-  [[nodiscard]] bool add_value(K key, std::uint32_t count) {
-    if (add_one(key, count)) return true;
+  [[nodiscard]] bool add_value(K key, std::uint32_t count) { return add_one(key, count) || add_changed(key, count); }
+  [[nodiscard, gnu::noinline, gnu::cold]] bool add_changed(K key, std::uint32_t count) {
     return num_values_ < most_values && num_values_ >= fewest_to_change_ && change_multiplier() && add_one(key, count);
   }
 
@@ -188,7 +188,7 @@ class alignas(64) value_counts {
                            : room_.second.counts[find_second(key)];
   }
 
-  [[nodiscard]] bool add_one(K key, std::uint32_t count) noexcept {
+  [[nodiscard, gnu::always_inline]] bool add_one(K key, std::uint32_t count) noexcept {
     const bool is_first = lies_first(key);
     const std::size_t cell = is_first ? first_rule.of(key, multiplier_) : find_second(key);
     std::uint32_t& counter = is_first ? room_.first.counts[cell] : room_.second.counts[cell];
