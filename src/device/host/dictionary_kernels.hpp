@@ -21,7 +21,7 @@ template <class K>
   return static_cast<K>(key * multiplier) >> (sizeof(K) * 8 - class_cell_bits);
 }
 
-/// What find_classes() looks into.
+/// A lookup holds what find_classes() reads beside keys.
 template <class K>
 struct class_lookup {
   K multiplier = 0;

@@ -166,7 +166,7 @@ class alignas(64) value_counts {
     return num_second_values_;
   }
 
-  /// add_one(), and where the second table is full once more by another multiplier.
+  /// This is add_one(), once more by another multiplier where the second table is full.
   [[nodiscard]] bool add_value(K key, std::uint32_t count) { return add_one(key, count) || add_changed(key, count); }
   [[nodiscard, gnu::noinline, gnu::cold]] bool add_changed(K key, std::uint32_t count) {
     return num_values_ < most_values && num_values_ >= fewest_to_change_ && change_multiplier() && add_one(key, count);
