@@ -25,7 +25,7 @@ class many_values_test : public testing::Test {
     if (count > 2) std::copy_n(std::begin({K{0}, K{1}}), 2, found.begin());
     return found;
   }
-  /// Returns values that share a cell of the first table, as many as asked for.
+  /// Returns values that share a cell of the first table by the first multiplier, as many as asked for.
   [[nodiscard]] std::vector<K> colliding(std::size_t count) {
     K inverse = 1;  // of an odd number: Newton's iteration doubles the bits that are right
     for (int i = 0; i < 7; ++i) inverse = static_cast<K>(inverse * (2 - hash_multipliers<K>[0] * inverse));

@@ -12,7 +12,7 @@
 
 namespace spansort::device::host {
 
-/// Where keys have their cells: some bits of their product with a multiplier.
+/// A rule says where keys have their cells: some bits of their product with a multiplier tell.
 template <class K>
 struct cell_rule {
   unsigned shift = 0;
