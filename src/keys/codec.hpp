@@ -63,9 +63,12 @@ struct codec_of {
     return static_cast<K>(y ^ from_low ^ (spread_sign(y) & from_high));
   }
 
+  /// Returns whether encode flips the same bits of every key, as it does for integers.
+  [[nodiscard]] constexpr bool only_flips() const noexcept { return to_negative == 0 && offset == 0 && !folds_ties; }
+
   /// Returns whether encode is the identity.
   [[nodiscard]] constexpr bool is_identity() const noexcept {
-    return to_positive == 0 && to_negative == 0 && offset == 0 && !folds_ties;
+    return to_positive == 0 && only_flips();
   }
 };
 

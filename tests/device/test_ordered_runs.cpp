@@ -262,14 +262,18 @@ TEST(OrderedRuns, AreSortedByAllWhoLookForThem) {
   }
 }
 
-/// Runs of keys alone are merged in memory that is kept; five, short ones and keys in no order are left as they are.
+/// Runs of keys alone are merged in memory that is kept, as are a long one and a tail; five, short ones and keys in no
+/// order are left as they are.
 TEST(OrderedRuns, AreMergedWhereTheyAreLong) {
   std::mt19937_64 random(test::base_seed());
   const keys::codec_of<std::uint64_t> codec{};
   constexpr std::uint64_t n = 200'000;
   const auto merges = [&](const std::vector<std::uint64_t>& given) {
     std::vector<std::uint64_t> keys = given;
-    const bool merged = merge_shared_runs(codec, keys.data(), n, 2);
+    const tail_sort<std::uint64_t> sort_tail = [](std::uint64_t* tail, std::uint64_t count) {
+      std::sort(tail, tail + count);
+    };
+    const bool merged = merge_shared_runs(codec, keys.data(), n, 2, sort_tail);
     EXPECT_TRUE(merged ? std::ranges::is_sorted(keys) : keys == given);
     return merged;
   };
@@ -283,6 +287,15 @@ TEST(OrderedRuns, AreMergedWhereTheyAreLong) {
   std::vector<std::uint64_t> any(n);
   for (std::uint64_t& key : any) key = random();
   EXPECT_FALSE(merges(any));
+  const auto with_tail = [&](std::uint64_t num_front) {
+    std::vector<std::uint64_t> keys = any;
+    std::sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(num_front));
+    keys[num_front] = 0;
+    return keys;
+  };
+  EXPECT_TRUE(merges(with_tail(n - 5)));
+  EXPECT_TRUE(merges(with_tail(n - n / 4)));
+  EXPECT_FALSE(merges(with_tail(n - n / 4 - 1)));
 }
 
 /// A sort that is to stop leaves what it was given, also where the result would be elsewhere and nothing is

@@ -45,6 +45,7 @@ template <class K, class V>
 struct ordered_runs {
   unsigned count = 0;                                            ///< 0: there are too many
   std::array<std::uint64_t, most_ordered_runs + 1> begins = {};  ///< and the end
+  std::uint64_t first_end = 0;                                   ///< of the first one, however many there are
 
   [[nodiscard]] bool are_few() const noexcept { return count != 0; }
   void append(std::uint64_t end) noexcept { begins[++count] = end; }
@@ -70,28 +71,38 @@ struct in_pieces {
   }
 };
 
-/// Returns the runs of keys; none where there are more than `most_runs`, at whose begins it stops to read. Each:
-/// as_one_piece or in_pieces.
+/// Lowers a number that threads share to `value` where it is greater.
+inline void lower_to(std::atomic<std::uint64_t>& number, std::uint64_t value) {
+  std::uint64_t before = number.load(std::memory_order_relaxed);
+  while (value < before && !number.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+  }
+}
+
+/// Returns the runs of keys. Where there are more than `most_runs` it returns none but the end of the first one, and
+/// has read little else. Each: as_one_piece or in_pieces.
 template <class Each, class K>
 [[nodiscard]] ordered_runs find_runs(const Each& each, const keys::codec_of<K>& codec, const K* keys,
                                      std::uint64_t num_keys, unsigned most_runs) {
   std::array<std::uint64_t, most_ordered_runs> ends;
   ends.fill(num_keys);
   std::atomic<unsigned> num_ends{0};
+  std::atomic<std::uint64_t> first_end{num_keys};
   each(num_keys, [&](const piece& part) {
     const std::uint64_t part_end = std::min(part.begin + part.count + 1, num_keys);  // with the right neighbour
     std::uint64_t begin = part.begin;
-    while (num_ends.load(std::memory_order_relaxed) < most_runs) {
+    while (num_ends.load(std::memory_order_relaxed) < most_runs || begin < first_end.load(std::memory_order_relaxed)) {
       const std::uint64_t descent = begin + find_descent(codec, keys + begin, part_end - begin);
       if (descent >= part_end) return;
-      const unsigned place = num_ends.fetch_add(1, std::memory_order_relaxed);
-      if (place < most_runs) ends[place] = descent + 1;
       begin = descent + 1;
+      lower_to(first_end, begin);
+      const unsigned place = num_ends.fetch_add(1, std::memory_order_relaxed);
+      if (place < most_runs) ends[place] = begin;
     }
   });
-  if (num_ends >= most_runs) return {};
-  std::ranges::sort(ends);
   ordered_runs runs;
+  runs.first_end = first_end;
+  if (num_ends >= most_runs) return runs;
+  std::ranges::sort(ends);
   for (unsigned i = 0; i <= num_ends; ++i) runs.append(ends[i]);
   return runs;
 }
@@ -226,7 +237,7 @@ decltype(auto) with_order_of_merge(const keys::codec_of<K>& codec, const K* keys
     const bool descends = keys::codec_of<K>::spread_sign(codec.to_positive) == 0;
     return f(magnitude_order<K>{codec.magnitude_mask, descends ? static_cast<K>(~K{0}) : K{0}});
   }
-  if (codec.to_negative == 0 && codec.offset == 0) return f(flipping_order<K>{codec.to_positive});
+  if (codec.only_flips()) return f(flipping_order<K>{codec.to_positive});
   return f(bijective_order<K>(codec));
 }
 

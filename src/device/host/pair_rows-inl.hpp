@@ -200,7 +200,7 @@ constexpr std::uint32_t lowest_number = std::uint32_t{1} << 31;
 
 /// Returns whether a codec flips the bits of `to_positive` in every key, as that of integers does, and no others.
 HWY_INLINE bool only_flips(const keys::codec_of<std::uint32_t>& c) {
-  return c.to_negative == 0 && c.offset == 0 && !c.folds_ties;
+  return c.only_flips();
 }
 
 /// Does what order_rows() does to the most rows of 32-bit keys, where integers are compared fast: the key is the upper

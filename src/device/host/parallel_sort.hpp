@@ -17,8 +17,7 @@
 #include "device/host/heavy_pieces.hpp"
 #include "device/host/heavy_split.hpp"
 #include "device/host/level_sort.hpp"
-#include "device/host/misplaced_keys.hpp"
-#include "device/host/ordered_runs.hpp"
+#include "device/host/presorted.hpp"
 #include "device/host/sort_call.hpp"
 #include "device/host/tiled_pairs.hpp"
 
@@ -148,38 +147,15 @@ class parallel_sorter {
     levels_.sort_level(source, alternate, result, num_keys, bits.begin, level, 1);
   }
 
-  /// Merges a few runs that ascend, and leaves one, on all threads or on the calling one. Returns false, with nothing
-  /// written, where there are others.
+  /// Merges a few runs that ascend, on all threads or on the calling one, and sorts what is appended to a long one.
+  /// Returns false, with nothing written, where there are others.
   template <class Each>
   [[gnu::noinline]] bool merge_few_runs(split source, split alternate, split result, std::uint64_t num_keys,
                                         keys::bit_range bits, const Each& each) {
     if constexpr (sizeof(K) >= 4) {
-      const unsigned most = most_runs_to_merge<K, V>(call_.codec, num_keys);
-      if (bits.begin != 0 || most < 2 || alternate.keys == source.keys) return false;
-      if (!look_at_first(call_.codec, source.keys, num_keys).ascending) return false;
-      const ordered_runs runs = find_runs(each, call_.codec, source.keys, num_keys, most);
-      if (!runs.are_few()) return false;
-      call_.outcome.bytes_moved += num_keys * sizeof(K);
-      if (runs.count == 1) {
-        const bool are_alike = call_.order.encode(source.keys[0]) == call_.order.encode(source.keys[num_keys - 1]);
-        return call_.finish_ordered({true, are_alike, false}, source, result, num_keys, bits);
-      }
-      // Until the source is overwritten, pieces are left out where the sort is to stop.
-      bool may_stop = call_.can_stop;
-      const auto watched = [&](std::uint64_t num_records, const auto& work) {
-        each(num_records, [&](const piece& part) {
-          if (!may_stop || !call_.watch.stopping()) work(part);
-        });
-      };
-      const auto stop_if_asked = [&] {
-        if (std::exchange(may_stop, false)) call_.watch.stop_if_asked();
-      };
-      const unsigned moves = merge_runs(call_.codec, watched, source, alternate, result, runs, stop_if_asked);
-      stop_if_asked();
-      call_.outcome.num_passes = std::max(call_.outcome.num_passes, moves);
-      call_.add_moves(num_keys, 2 * moves);
-      call_.watch.advance(num_keys);
-      return true;
+      if (bits.begin != 0 || alternate.keys == source.keys) return false;
+      return presorted_records<K, V, Order>(call_, source, alternate, result, num_keys)
+          .merge_runs(each, [&](split tail, split other, std::uint64_t count) { sort_moved(tail, other, count, bits); });
     }
     return false;
   }
@@ -189,21 +165,13 @@ class parallel_sorter {
                                              keys::bit_range bits) {
     if constexpr (sizeof(K) >= 4) {
       if (bits.begin != 0 || alternate.keys == source.keys) return false;
-      if (!may_be_nearly_ordered(call_.codec, source.keys, num_keys)) return false;
-      misplaced_sorter<K, V, in_team_parts> sorter(call_.codec, source.keys, num_keys, {call_.team, num_keys});
-      const bool are_few = sorter.find({reinterpret_cast<std::byte*>(alternate.keys), num_keys * sizeof(K)});
-      call_.outcome.bytes_moved += num_keys * sizeof(K);
-      if (!are_few) return false;
-      sorter.sort_records(source, [&](const auto& misplaced, const auto& spare, std::uint64_t count) {
+      const auto sort_misplaced = [&](const auto& misplaced, const auto& spare, std::uint64_t count) {
         parallel_sorter<K, misplaced_value<V>, Order>(call_.team, call_.codec, call_.limits, nullptr)
             .sort(misplaced, spare, false, {{0, count, bits}});
         if (call_.can_stop) call_.watch.stop_if_asked();
-      });
-      call_.add_moves(num_keys, 2);
-      call_.copy(source, result, num_keys);
-      call_.outcome.num_passes = std::max(call_.outcome.num_passes, 1U);
-      call_.watch.advance(num_keys);
-      return true;
+      };
+      return presorted_records<K, V, Order>(call_, source, alternate, result, num_keys)
+          .sort_nearly_ordered(sort_misplaced);
     }
     return false;
   }
@@ -449,8 +417,8 @@ class parallel_sorter {
     return false;
   }
 
-  /// Sorts pairs that have been moved, where they are. They overwrite `other`, the source, and are not in their places
-  /// when they are sorted.
+  /// Sorts records that have been moved, where they are. They overwrite `other`, and are not in their places when they
+  /// are sorted.
   void sort_moved(split moved, split other, std::uint64_t num_keys, keys::bit_range bits) {
     const sort_watch watch = std::exchange(call_.watch, call_.watch.without_flow());
     const bool could_stop = std::exchange(call_.can_stop, false);

@@ -227,22 +227,6 @@ void write_all_positions(workers& team, const piece_list& pieces, V* indices, st
   });
 }
 
-/// ordered_front() on all threads.
-template <class K>
-std::uint64_t ordered_front_shared(workers& team, const keys::codec_of<K>& codec, const piece_list& pieces,
-                                   const K* keys, std::uint64_t num_keys) {
-  std::atomic<std::uint64_t> descent = num_keys;  // the first key that is above its right neighbour
-  team.for_each(pieces.size(), [&](std::uint64_t p) {
-    const piece part = pieces[p];
-    if (part.begin > descent.load(std::memory_order_relaxed)) return;
-    const std::uint64_t with_neighbour = std::min(part.count + 1, num_keys - part.begin);
-    const std::uint64_t found = find_descent(codec, keys + part.begin, with_neighbour);
-    if (found < with_neighbour) lower_to(descent, part.begin + found);
-  });
-  const std::uint64_t front = std::min(descent + 1, num_keys);
-  return is_short_tail(num_keys - front, num_keys) ? front : 0;
-}
-
 /// Sorts a copy of the keys, and their positions with them. Those of narrow keys travel as 32 bits, to move
 /// fewer bytes.
 template <class K, class V>
@@ -277,22 +261,11 @@ void sort_copy(const shared_call& call, const piece_list& pieces, const K* keys,
   }
 }
 
-/// The runs of keys of which the first ones ascend, and how many do from the first on where these are nearly all.
-struct found_runs {
-  ordered_runs runs;
-  std::uint64_t front = 0;  ///< 0: the others are not a short tail
-};
-
+/// Returns the runs of keys of which the first ones ascend.
 template <class K, class V>
-found_runs find_runs_and_tail(workers& team, const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
+ordered_runs find_few_runs(workers& team, const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
   const in_pieces each{team, look_piece_keys(num_keys, team.num_threads())};
-  const ordered_runs runs = find_runs(each, codec, keys, num_keys, most_runs_to_merge<K, V>(codec, num_keys));
-  if (!runs.are_few()) {
-    const piece_list pieces = cut_into_pieces(num_keys, team.num_threads(), each.piece_keys);
-    return {runs, ordered_front_shared(team, codec, pieces, keys, num_keys)};
-  }
-  const std::uint64_t front = runs.begins[1];
-  return {runs, is_short_tail(num_keys - front, num_keys) ? front : 0};
+  return find_runs(each, codec, keys, num_keys, most_runs_to_merge<K, V>(codec, num_keys));
 }
 
 /// Merges records of a few runs, in place. Returns false, with nothing written, where there are others.
@@ -319,26 +292,29 @@ void argsort_with(const shared_call& call, const K* keys, V* indices) {
     }
     return sort_copy<K>(call, pieces, keys, indices);
   }
-  const found_runs found = find_runs_and_tail<K, V>(call.team, codec, keys, call.num_keys);
-  if (found.runs.count == 1) return write_all_positions(call.team, pieces, indices, call.num_keys, false);
-  const std::uint64_t num_tail = call.num_keys - found.front;
-  if (found.front != 0 && num_tail <= most_small_pairs) {
+  const ordered_runs runs = find_few_runs<K, V>(call.team, codec, keys, call.num_keys);
+  if (runs.count == 1) return write_all_positions(call.team, pieces, indices, call.num_keys, false);
+  const std::uint64_t front = runs.first_end;
+  const std::uint64_t num_tail = call.num_keys - front;
+  if (is_short_tail(num_tail, call.num_keys) && num_tail <= most_small_pairs) {
     auto* const tail = static_cast<V*>(call.alternate.values);
-    argsort_small(call.shape.codec, keys + found.front, tail, sizeof(V), num_tail);
+    argsort_small(call.shape.codec, keys + front, tail, sizeof(V), num_tail);
     return with_value_and_order<K>(call.shape, codec, [&]<class Same, class Order>() {
       if constexpr (std::is_same_v<Same, V>) {
-        merge_tail_order(Order(codec), keys, found.front, call.num_keys, static_cast<const V*>(tail), indices);
+        merge_tail_order(Order(codec), keys, front, call.num_keys, static_cast<const V*>(tail), indices);
       }
     });
   }
   if constexpr (sizeof(K) >= 4) {
-    if (found.runs.are_few()) {
+    if (runs.are_few()) {
       call.team.prepare_scratch();
       const in_pieces each{call.team, sort_limits{}.piece_keys};
-      return order_runs(codec, each, keys, split<K, V>(call.alternate), indices, found.runs);
+      return order_runs(codec, each, keys, split<K, V>(call.alternate), indices, runs);
     }
   }
-  sort_copy<K>(call, pieces, keys, indices);
+  shared_call as_a_device = call;
+  if (is_worth_a_merge(num_tail, call.num_keys)) as_a_device.plan = {};
+  sort_copy<K>(as_a_device, pieces, keys, indices);
 }
 
 /// Sorts what is in order but for a short tail, or of a few runs. Returns false, with nothing done, where it is not.
@@ -353,14 +329,19 @@ bool sort_runs(const shared_call& call) {
         const auto records = split<K, V>(call.source);
         const auto spare = split<K, V>(call.alternate);
         if (!look_at_first(codec, records.keys, call.num_keys).ascending) return false;
-        const found_runs found = find_runs_and_tail<K, V>(call.team, codec, records.keys, call.num_keys);
-        const std::uint64_t num_tail = call.num_keys - found.front;
-        if (found.front == 0 || num_tail > most_small_pairs) {
-          return merge_few_runs(call.team, codec, records, spare, found.runs);
+        const ordered_runs runs = find_few_runs<K, V>(call.team, codec, records.keys, call.num_keys);
+        const std::uint64_t front = runs.first_end;
+        const std::uint64_t num_tail = call.num_keys - front;
+        if (!is_short_tail(num_tail, call.num_keys, call.team.num_threads()) || num_tail > most_small_pairs) {
+          if (!runs.are_few() && is_worth_a_merge(num_tail, call.num_keys)) {
+            sort_with(call);
+            return true;
+          }
+          return merge_few_runs(call.team, codec, records, spare, runs);
         }
-        const auto tail = records + found.front;
+        const auto tail = records + front;
         sort_small_pairs(key_codec, tail.keys, tail.values, sizeof(V), num_tail);
-        merge_tail(Order(codec), records, found.front, call.num_keys, spare);
+        merge_tail(Order(codec), records, front, call.num_keys, spare);
         return true;
       }
     });
@@ -454,7 +435,8 @@ bool argsort_nearly_ordered_shared(const keys::key_codec& codec, const void* key
 }
 
 template <class K>
-bool merge_shared_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, unsigned num_threads) {
+bool merge_shared_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, unsigned num_threads,
+                       const tail_sort<K>& sort_tail) {
   const unsigned most = most_runs_to_merge<K, no_value>(codec, num_keys);
   // Memory is not taken for what turns out to be many short runs.
   const std::uint64_t long_run = std::max<std::uint64_t>(num_keys / 16, 4096);
@@ -471,14 +453,19 @@ bool merge_shared_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t nu
   workers& team = shared.team();
   const split_records<K, no_value> records{keys, nullptr};
   const split_records<K, no_value> spare{reinterpret_cast<K*>(shared.memory()), nullptr};
-  const ordered_runs runs = find_runs(in_pieces{team, sort_limits{}.piece_keys}, codec, keys, num_keys, most);
+  ordered_runs runs = find_runs(in_pieces{team, sort_limits{}.piece_keys}, codec, keys, num_keys, most);
+  const std::uint64_t num_front = runs.first_end;
+  if (!runs.are_few() && is_worth_a_merge(num_keys - num_front, num_keys)) {
+    sort_tail(keys + num_front, num_keys - num_front);
+    runs = {.count = 2, .begins = {0, num_front, num_keys}};
+  }
   return merge_few_runs(team, codec, records, spare, runs);
 }
 
 template bool merge_shared_runs<std::uint32_t>(const keys::codec_of<std::uint32_t>&, std::uint32_t*, std::uint64_t,
-                                               unsigned);
+                                               unsigned, const tail_sort<std::uint32_t>&);
 template bool merge_shared_runs<std::uint64_t>(const keys::codec_of<std::uint64_t>&, std::uint64_t*, std::uint64_t,
-                                               unsigned);
+                                               unsigned, const tail_sort<std::uint64_t>&);
 
 bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices, std::uint64_t index_bytes,
                     std::uint64_t num_keys, unsigned num_threads) {

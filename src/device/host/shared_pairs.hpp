@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "device/host/small_pairs.hpp"
 #include "keys/codec.hpp"
@@ -48,11 +49,15 @@ inline constexpr std::uint64_t most_pairs_alone_of_two = std::uint64_t{3} << 14;
                                                  std::uint64_t index_bytes, std::uint64_t num_keys,
                                                  unsigned num_threads);
 
-/// Merges keys alone of a few ascending runs (ordered_runs.hpp). Returns false, with nothing written, where there are
-/// others, or no memory, or while another thread uses it. For K of 4 and 8 bytes.
+/// Sorts what is appended to a long run of keys. It may throw with the keys untouched.
+template <class K>
+using tail_sort = std::function<void(K* tail, std::uint64_t num_keys)>;
+
+/// Merges keys alone of a few ascending runs (ordered_runs.hpp), or of a long one and a tail. Returns false, with
+/// nothing written, where there are others, or no memory, or while another thread uses it. For K of 4 and 8 bytes.
 template <class K>
 [[nodiscard]] bool merge_shared_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys,
-                                     unsigned num_threads);
+                                     unsigned num_threads, const tail_sort<K>& sort_tail);
 
 /// Writes the stable order of the keys as indices of 4 or 8 bytes; all else is as with sort_shared_pairs().
 [[nodiscard]] bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices,

@@ -86,6 +86,15 @@ void sort_others_with(shared_space& space, const keys::codec_of<K>& codec, K* ke
   shared_sorter<K>(codec, space, num_keys).sort(keys, num_keys);
 }
 
+/// Merges a few runs, or a long one and what is appended to it. Returns false, with nothing written, where there are
+/// others, or no memory.
+template <class K>
+bool merge_runs_shared(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
+  return merge_shared_runs<K>(codec, keys, num_keys, space.num_threads(), [&](K* tail, std::uint64_t num_tail) {
+    sort_others_with(space, codec, tail, num_tail);
+  });
+}
+
 /// Sorts keys of a few values. Returns false, with nothing written, where a sample meets others.
 template <class K>
 bool sort_few_values_shared(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
@@ -111,7 +120,7 @@ template <class K>
 bool settle_with(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
   if (finish_ordered_shared(space, codec, keys, num_keys)) return true;
   if constexpr (sizeof(K) >= 4) {
-    if (merge_shared_runs(codec, keys, num_keys, space.num_threads())) return true;
+    if (merge_runs_shared(space, codec, keys, num_keys)) return true;
     if (sort_nearly_ordered_shared(space, codec, keys, num_keys)) return true;
   }
   if constexpr (sizeof(K) >= 2) return sort_few_values_shared(space, codec, keys, num_keys);
@@ -229,7 +238,7 @@ bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t 
                          [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
                            if constexpr (sizeof(K) >= 4) {
                              if (may_be_two_runs(of_width, first, num_keys, num_threads) &&
-                                 merge_shared_runs(of_width, first, num_keys, space.num_threads())) {
+                                 merge_runs_shared(space, of_width, first, num_keys)) {
                                return true;
                              }
                              if (may_repeat && sort_repeated_shared(space, of_width, first, num_keys)) return true;
@@ -248,7 +257,9 @@ bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_
                            if constexpr (sizeof(K) >= 4) {
                              if (finish_ordered_shared(space, of_width, first, num_keys)) return true;
                              const unsigned most = most_runs_to_merge<K, no_value>(of_width, num_keys);
-                             if (find_runs(as_one_piece{}, of_width, first, num_keys, most).are_few()) return false;
+                             // A device merges runs, and what is appended to one.
+                             const ordered_runs runs = find_runs(as_one_piece{}, of_width, first, num_keys, most);
+                             if (runs.are_few() || is_worth_a_merge(num_keys - runs.first_end, num_keys)) return false;
                              if (sort_nearly_ordered_shared(space, of_width, first, num_keys)) return true;
                              if (sort_few_values_shared(space, of_width, first, num_keys)) return true;
                              sort_others_with(space, of_width, first, num_keys);

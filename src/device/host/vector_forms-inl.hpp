@@ -106,7 +106,7 @@ struct flipped_form {
 
   explicit flipped_form(const keys::codec_of<K>& codec)
       : inverted(hn::Set(D(), static_cast<lane_type<K>>(to_lane_bits(codec.to_positive)))) {}
-  static HWY_INLINE bool holds(const keys::codec_of<K>& codec) { return codec.to_negative == 0 && codec.offset == 0; }
+  static HWY_INLINE bool holds(const keys::codec_of<K>& codec) { return codec.only_flips(); }
   HWY_INLINE V padding() const { return hn::Set(D(), hwy::HighestValue<lane_type<K>>()); }
   HWY_INLINE V encode(V x) const { return hn::Xor(x, inverted); }
   HWY_INLINE V decode(V x) const { return hn::Xor(x, inverted); }

@@ -21,8 +21,8 @@ namespace spansort::device::host::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Encoding leaves keys as they are, takes a few operations on bits, or folds ties first.
-enum class coding { none, plain, folding };
+/// Encoding leaves keys as they are, flips some bits of all, takes a few operations on bits, or folds ties first.
+enum class coding { none, flipped, plain, folding };
 
 /// codec_of<K>::encode() on vectors.
 template <class K, coding how>
@@ -42,6 +42,7 @@ struct vector_codec {
   HWY_INLINE V load_encoded(const K* p) const {
     V x = hn::LoadU(d, p);
     if constexpr (how == coding::none) return x;
+    if constexpr (how == coding::flipped) return hn::Xor(x, to_positive);
     if constexpr (how == coding::folding) {
       const V magnitude = hn::And(x, magnitude_mask);
       x = hn::IfThenZeroElse(hn::Eq(magnitude, hn::Zero(d)), x);
@@ -65,9 +66,15 @@ HWY_INLINE order_flags scan_block(const vector_codec<K, how>& vc, const K* HWY_R
   using M = hn::Mask<typename vector_codec<K, how>::D>;
   const std::uint64_t lanes = hn::Lanes(d);
   const K* const end = keys + num_vectors * lanes;
+  // The processor's own prefetching ends with a page. 2^20 ascending keys take one thread of an Emerald Rapids 413 us
+  // (f64) and 186 (f32) without, and with this 301 and 145.
+  constexpr std::size_t ahead_bytes = 4096;
   M falls = hn::FirstN(d, 0);
   if (!so_far.descending) {
-    for (; keys < end; keys += lanes) falls = hn::Or(falls, hn::Lt(vc.load_encoded(keys + 1), vc.load_encoded(keys)));
+    for (; keys < end; keys += lanes) {
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(keys) + ahead_bytes);
+      falls = hn::Or(falls, hn::Lt(vc.load_encoded(keys + 1), vc.load_encoded(keys)));
+    }
     return {hn::AllFalse(d, falls), false, false};
   }
   M rises = falls;
@@ -172,6 +179,7 @@ K differing_bits_as(const keys::codec_of<K>& codec, const K* HWY_RESTRICT keys, 
 template <class K>
 coding coding_of(const keys::codec_of<K>& codec) {
   if (codec.is_identity()) return coding::none;
+  if (codec.only_flips()) return coding::flipped;
   return codec.folds_ties ? coding::folding : coding::plain;
 }
 
@@ -179,6 +187,7 @@ coding coding_of(const keys::codec_of<K>& codec) {
 #define SPANSORT_CHOOSE_CODING(FUNCTION, K)                             \
   switch (coding_of(c)) {                                               \
     case coding::none: return FUNCTION<K, coding::none>(c, k, n);       \
+    case coding::flipped: return FUNCTION<K, coding::flipped>(c, k, n); \
     case coding::plain: return FUNCTION<K, coding::plain>(c, k, n);     \
     case coding::folding: return FUNCTION<K, coding::folding>(c, k, n); \
   }                                                                     \
@@ -196,6 +205,7 @@ coding coding_of(const keys::codec_of<K>& codec) {
   void mark_falls_##SUFFIX(const keys::codec_of<K>& c, const K* k, std::uint64_t n, std::uint64_t* falls) { \
     switch (coding_of(c)) {                                                                                 \
       SPANSORT_MARK_FALLS(K, none);                                                                         \
+      SPANSORT_MARK_FALLS(K, flipped);                                                                      \
       SPANSORT_MARK_FALLS(K, plain);                                                                        \
       SPANSORT_MARK_FALLS(K, folding);                                                                      \
     }                                                                                                       \
