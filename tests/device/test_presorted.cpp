@@ -82,8 +82,8 @@ template <class K>
 void expect_merges(unsigned num_threads, std::uint64_t num_front, std::uint64_t num_tail, appended how,
                    std::mt19937_64& random) {
   using order_type = bijective_order<K>;
-  const auto codec = keys::key_codec{sizeof(K) == 4 ? key_type::i32 : key_type::i64, true, keys::tie_rule::by_bits}
-                         .of<K>();
+  const auto codec =
+      keys::key_codec{sizeof(K) == 4 ? key_type::i32 : key_type::i64, true, keys::tie_rule::by_bits}.of<K>();
   const std::vector<K> given = make_keys(codec, num_front, num_tail, how, random);
   const std::vector<std::uint64_t> expected = stable_order(codec, given);
   const std::uint64_t n = given.size();
@@ -96,17 +96,17 @@ void expect_merges(unsigned num_threads, std::uint64_t num_front, std::uint64_t 
     sort_call<K, value4, order_type> call{team, order_type(codec), codec, {.piece_keys = 50}, {nullptr, nullptr}};
     call.whole_result = data.of(to);
     std::uint64_t num_sorted = 0;
-    const bool merged =
-        presorted_records<K, value4, order_type>(call, data.of(0), data.of(1), data.of(to), n)
-            .merge_runs(in_pieces{team, 50}, [&](auto tail, auto other, std::uint64_t count) {
-              EXPECT_EQ(data.keys[0], given) << "the source is not whole";
-              num_sorted = count;
-              const std::vector<K> alone(tail.keys, tail.keys + count);
-              const std::vector<value4> values(tail.values, tail.values + count);
-              std::fill_n(other.keys, count, K{77});
-              const std::vector<std::uint64_t> order = stable_order(codec, alone);
-              for (std::uint64_t i = 0; i < count; ++i) tail.put(i, {alone[order[i]], values[order[i]]});
-            });
+    const bool merged = presorted_records<K, value4, order_type>(call, data.of(0), data.of(1), data.of(to), n)
+                            .merge_runs(in_pieces{team, 50}, [&](auto tail, auto other, std::uint64_t count) {
+                              EXPECT_EQ(data.keys[0], given) << "the source is not whole";
+                              num_sorted = count;
+                              const std::vector<K> alone(tail.keys, tail.keys + count);
+                              const std::vector<value4> values(tail.values, tail.values + count);
+                              std::fill_n(other.keys, count, K{77});
+                              const std::vector<std::uint64_t> order = stable_order(codec, alone);
+                              for (std::uint64_t i = 0; i < count; ++i)
+                                tail.put(i, {alone[order[i]], values[order[i]]});
+                            });
     ASSERT_EQ(merged, n - front <= n / 4);
     ASSERT_EQ(num_sorted, merged ? n - front : 0);
     if (merged) {
@@ -123,8 +123,10 @@ TEST(Presorted, WhatIsAppendedToALongRunIsSortedAlone) {
     for (const std::uint64_t num_tail : {20U, 100U, 208U, 209U, 1249U, 1250U, 1251U}) {
       for (const appended how : all_appended) {
         const std::string at = std::to_string(num_threads) + ' ' + std::to_string(num_tail);
-        ASSERT_NO_FATAL_FAILURE(expect_merges<std::uint32_t>(num_threads, 5000 - num_tail, num_tail, how, random)) << at;
-        ASSERT_NO_FATAL_FAILURE(expect_merges<std::uint64_t>(num_threads, 5000 - num_tail, num_tail, how, random)) << at;
+        ASSERT_NO_FATAL_FAILURE(expect_merges<std::uint32_t>(num_threads, 5000 - num_tail, num_tail, how, random))
+            << at;
+        ASSERT_NO_FATAL_FAILURE(expect_merges<std::uint64_t>(num_threads, 5000 - num_tail, num_tail, how, random))
+            << at;
       }
     }
   }
@@ -166,8 +168,8 @@ TEST(Presorted, DevicesSortWhatIsAppended) {
     for (const std::uint64_t num_tail : {1U, 2000U, 30'000U, 50'000U}) {
       for (const unsigned way : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
         const auto expect = [&]<class K>(key_type type) {
-          ASSERT_NO_FATAL_FAILURE(expect_device_sorts<K>(type, (way & 1) != 0, way & 4, num_threads, num_tail,
-                                                         (way & 2) != 0, random));
+          ASSERT_NO_FATAL_FAILURE(
+              expect_device_sorts<K>(type, (way & 1) != 0, way & 4, num_threads, num_tail, (way & 2) != 0, random));
         };
         expect.operator()<std::uint32_t>(key_type::f32);
         expect.operator()<std::uint64_t>(key_type::u64);

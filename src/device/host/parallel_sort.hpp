@@ -155,7 +155,8 @@ class parallel_sorter {
     if constexpr (sizeof(K) >= 4) {
       if (bits.begin != 0 || alternate.keys == source.keys) return false;
       return presorted_records<K, V, Order>(call_, source, alternate, result, num_keys)
-          .merge_runs(each, [&](split tail, split other, std::uint64_t count) { sort_moved(tail, other, count, bits); });
+          .merge_runs(each,
+                      [&](split tail, split other, std::uint64_t count) { sort_moved(tail, other, count, bits); });
     }
     return false;
   }

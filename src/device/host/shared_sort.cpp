@@ -90,9 +90,8 @@ void sort_others_with(shared_space& space, const keys::codec_of<K>& codec, K* ke
 /// others, or no memory.
 template <class K>
 bool merge_runs_shared(shared_space& space, const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys) {
-  return merge_shared_runs<K>(codec, keys, num_keys, space.num_threads(), [&](K* tail, std::uint64_t num_tail) {
-    sort_others_with(space, codec, tail, num_tail);
-  });
+  return merge_shared_runs<K>(codec, keys, num_keys, space.num_threads(),
+                              [&](K* tail, std::uint64_t num_tail) { sort_others_with(space, codec, tail, num_tail); });
 }
 
 /// Sorts keys of a few values. Returns false, with nothing written, where a sample meets others.
