@@ -18,8 +18,8 @@
 // up to 32 MiB in order or of values that repeat, and on one thread and two up to 256 MiB of values that repeat. The
 // threads that help stay ready, and take 1.3 MiB each, the calling one too, eight at most, which the process keeps
 // for the next such call. Of keys in order but for a few, the few take up to 256 KiB that the thread keeps, or, of
-// larger arrays that are sorted in place, up to a fifth of the keys while the call lasts. Two runs of 49,152 integers
-// and more on four threads and more take the memory of pairs (below).
+// larger arrays that are sorted in place, up to a fifth of the keys while the call lasts. Up to four ascending runs, and
+// one that a tail in no order follows, take the memory of pairs (below) where they are merged.
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
 // argsorts n * k more, all a quarter more of that (half up to 65,536 keys), and 6 MiB a thread, 16 at most; the process
 // keeps those, too. Argsorts of more keys that seem to be in order but for a few take those threads' 6 MiB as well.
@@ -28,7 +28,8 @@
 // call where that is less, and 1 GiB at most; a call that took more gives it back. Unless memory is locked, the kernel
 // may take the workspace when it runs short of memory, but it counts as resident, and as address space, until then.
 // Calls that were given a ceiling on the process's memory begin by giving it back. The first large call of the process
-// on one thread or two sorts up to 64 MiB of keys of 32 and 64 bits alone in place, for its workspace would be new.
+// on one thread or two sorts up to 64 MiB of keys of 32 and 64 bits alone in place, for its workspace would be new,
+// unless they are such runs.
 // release_kept_memory() gives back all that is kept but for the calling threads' own scratch.
 // Data larger than the devices (`out_of_core`, or `auto` where `device_memory_bytes` or a GPU's free memory ends): n *
 // (k + v) of host memory, pinned for GPUs, and on each device scratch and four parts, of 1/32 of the data each (of

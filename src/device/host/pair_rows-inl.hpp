@@ -198,11 +198,6 @@ HWY_INLINE std::uint64_t begin_of_vector(std::uint64_t num_keys, unsigned vector
 /// The bit that makes an encoded key of 32 bits one that signed instructions compare.
 constexpr std::uint32_t lowest_number = std::uint32_t{1} << 31;
 
-/// Returns whether a codec flips the bits of `to_positive` in every key, as that of integers does, and no others.
-HWY_INLINE bool only_flips(const keys::codec_of<std::uint32_t>& c) {
-  return c.only_flips();
-}
-
 /// Does what order_rows() does to the most rows of 32-bit keys, where integers are compared fast: the key is the upper
 /// half of its word and the position the lower one, so that keys are loaded, encoded and looked at 16 a vector.
 template <bool folds>
@@ -211,7 +206,7 @@ HWY_INLINE pair_order order_narrow(const keys::codec_of<std::uint32_t>& c, const
   const row_codec<std::uint32_t, folds, full_tag<std::uint32_t>> codec(c);
   const __m512i greatest = _mm512_set1_epi32(hwy::HighestValue<std::int32_t>());
   // Encoded keys are compared as signed numbers. To flip bits takes one instruction where encode() takes five.
-  const bool flips_alone = !folds && only_flips(c);
+  const bool flips_alone = !folds && c.only_flips();
   const __m512i flips = _mm512_set1_epi32(static_cast<int>(lowest_number ^ (flips_alone ? c.to_positive : 0)));
   __m512i x[most_vectors];
   const auto load = [&](const auto& encode) HWY_ATTR {
@@ -256,7 +251,7 @@ HWY_INLINE pair_order order_narrow(const keys::codec_of<std::uint32_t>& c, const
 HWY_INLINE void store_upper_halves(const keys::codec_of<std::uint32_t>& c, const word_vector (&v)[most_rows],
                                    std::uint32_t* keys, std::uint64_t num_keys) {
   const row_codec<std::uint32_t, false, full_tag<std::uint32_t>> codec(c);
-  const bool flips_alone = only_flips(c);
+  const bool flips_alone = c.only_flips();
   const __m512i flips = _mm512_set1_epi32(static_cast<int>(lowest_number ^ (flips_alone ? c.to_positive : 0)));
   const __m512i upper_halves = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
   for (unsigned i = 0; i < most_vectors; ++i) {

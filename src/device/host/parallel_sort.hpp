@@ -155,8 +155,9 @@ class parallel_sorter {
     if constexpr (sizeof(K) >= 4) {
       if (bits.begin != 0 || alternate.keys == source.keys) return false;
       return presorted_records<K, V, Order>(call_, source, alternate, result, num_keys)
-          .merge_runs(each,
-                      [&](split tail, split other, std::uint64_t count) { sort_moved(tail, other, count, bits); });
+          .merge_runs(each, [&](split tail, split other, std::uint64_t count) {
+            sort_moved(tail, other, count, bits, call_.can_stop);  // a copy
+          });
     }
     return false;
   }
@@ -420,9 +421,9 @@ class parallel_sorter {
 
   /// Sorts records that have been moved, where they are. They overwrite `other`, and are not in their places when they
   /// are sorted.
-  void sort_moved(split moved, split other, std::uint64_t num_keys, keys::bit_range bits) {
+  void sort_moved(split moved, split other, std::uint64_t num_keys, keys::bit_range bits, bool can_stop = false) {
     const sort_watch watch = std::exchange(call_.watch, call_.watch.without_flow());
-    const bool could_stop = std::exchange(call_.can_stop, false);
+    const bool could_stop = std::exchange(call_.can_stop, can_stop);
     const input_shape of_all = call_.outcome.shape;
     if (num_keys > (call_.team.num_threads() == 1 ? call_.local_keys() : call_.limits.inline_keys)) {
       sort_large(moved, other, moved, num_keys, bits);

@@ -29,7 +29,7 @@ class presorted_records {
   /// where there are other runs.
   template <class Each, class SortTail>
   [[nodiscard]] bool merge_runs(const Each& each, const SortTail& sort_tail) {
-    const unsigned most = most_runs_to_merge<K, V>(call_.codec, num_keys_);
+    const unsigned most = most_runs_to_merge<K, V>(call_.codec, num_keys_, call_.team.num_threads());
     if (most < 2 || !look_at_first(call_.codec, source_.keys, num_keys_).ascending) return false;
     ordered_runs runs = find_runs(each, call_.codec, source_.keys, num_keys_, most);
     const std::uint64_t num_tail = num_keys_ - runs.first_end;

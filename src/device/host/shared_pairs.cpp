@@ -2,7 +2,6 @@
 #include "device/host/shared_pairs.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -23,7 +22,6 @@
 #include "device/host/record_dispatch.hpp"
 #include "device/host/scratch.hpp"
 #include "device/host/selected_parts.hpp"
-#include "device/host/shared_looks.hpp"
 #include "device/host/small_pairs.hpp"
 #include "device/host/sort_level.hpp"
 #include "device/host/workers.hpp"
@@ -265,7 +263,13 @@ void sort_copy(const shared_call& call, const piece_list& pieces, const K* keys,
 template <class K, class V>
 ordered_runs find_few_runs(workers& team, const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys) {
   const in_pieces each{team, look_piece_keys(num_keys, team.num_threads())};
-  return find_runs(each, codec, keys, num_keys, most_runs_to_merge<K, V>(codec, num_keys));
+  return find_runs(each, codec, keys, num_keys, most_runs_to_merge<K, V>(codec, num_keys, team.num_threads()));
+}
+
+/// Returns whether a device sorts a long run and its tail: it merges both on all threads. One thread that sorts all of
+/// fewer keys alone takes longer than the threads that sort a part each.
+bool goes_to_a_device(const shared_call& call, std::uint64_t num_tail) {
+  return call.num_keys > most_alone(call.team.num_threads()) && is_worth_a_merge(num_tail, call.num_keys);
 }
 
 /// Merges records of a few runs, in place. Returns false, with nothing written, where there are others.
@@ -313,11 +317,11 @@ void argsort_with(const shared_call& call, const K* keys, V* indices) {
     }
   }
   shared_call as_a_device = call;
-  if (is_worth_a_merge(num_tail, call.num_keys)) as_a_device.plan = {};
+  if (goes_to_a_device(call, num_tail)) as_a_device.plan = {};
   sort_copy<K>(as_a_device, pieces, keys, indices);
 }
 
-/// Sorts what is in order but for a short tail, or of a few runs. Returns false, with nothing done, where it is not.
+/// Sorts what is in order but for a tail, or of a few runs. Returns false, with nothing done, where it is not.
 bool sort_runs(const shared_call& call) {
   const keys::key_codec& key_codec = call.shape.codec;
   return keys::with_width(key_codec.width_bytes(), [&]<class K>() {
@@ -332,8 +336,10 @@ bool sort_runs(const shared_call& call) {
         const ordered_runs runs = find_few_runs<K, V>(call.team, codec, records.keys, call.num_keys);
         const std::uint64_t front = runs.first_end;
         const std::uint64_t num_tail = call.num_keys - front;
-        if (!is_short_tail(num_tail, call.num_keys, call.team.num_threads()) || num_tail > most_small_pairs) {
-          if (!runs.are_few() && is_worth_a_merge(num_tail, call.num_keys)) {
+        const unsigned num_threads = call.team.num_threads();
+        const unsigned num_mergers = call.num_keys > most_alone(num_threads) ? num_threads : 1;
+        if (!is_short_tail(num_tail, call.num_keys, num_mergers) || num_tail > most_small_pairs) {
+          if (!runs.are_few() && goes_to_a_device(call, num_tail)) {
             sort_with(call);
             return true;
           }
@@ -437,7 +443,7 @@ bool argsort_nearly_ordered_shared(const keys::key_codec& codec, const void* key
 template <class K>
 bool merge_shared_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys, unsigned num_threads,
                        const tail_sort<K>& sort_tail) {
-  const unsigned most = most_runs_to_merge<K, no_value>(codec, num_keys);
+  const unsigned most = most_runs_to_merge<K, no_value>(codec, num_keys, num_threads);
   // Memory is not taken for what turns out to be many short runs.
   const std::uint64_t long_run = std::max<std::uint64_t>(num_keys / 16, 4096);
   if (most < 2 || num_keys < long_run || !scan_order(codec, keys, long_run).ascending) return false;

@@ -255,7 +255,7 @@ bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_
                          [&]<class K>(shared_space& space, const keys::codec_of<K>& of_width, K* first) {
                            if constexpr (sizeof(K) >= 4) {
                              if (finish_ordered_shared(space, of_width, first, num_keys)) return true;
-                             const unsigned most = most_runs_to_merge<K, no_value>(of_width, num_keys);
+                             const unsigned most = most_runs_to_merge<K, no_value>(of_width, num_keys, num_threads);
                              // A device merges runs, and what is appended to one.
                              const ordered_runs runs = find_runs(as_one_piece{}, of_width, first, num_keys, most);
                              if (runs.are_few() || is_worth_a_merge(num_keys - runs.first_end, num_keys)) return false;

@@ -56,11 +56,11 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 /// often unless they `may_repeat`. Returns false, with nothing written, while another thread uses the memory that
 /// the process keeps, or where there is none. Of keys of 16 bits there are 512 or more; it returns false, too, where
 /// these repeat values too often, or are too many for the threads.
-/// Many threads merge two long runs of integers in the memory of shared pairs.
+/// Many threads merge two long runs of integers, or one and its tail, in the memory of shared pairs.
 [[nodiscard]] bool sort_others_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                       unsigned num_threads, bool may_repeat);
 
-/// Sorts keys that little work settles: those in order, but for a short tail or a few keys anywhere, or in a few
+/// Sorts keys that little work settles: those in order, but for a tail or a few keys anywhere, or in a few
 /// ascending runs, and those of values that repeat often. Returns false, with nothing written, where a look says that
 /// they are others, and where sort_others_shared() does.
 [[nodiscard]] bool settle_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
@@ -72,16 +72,16 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
                                          unsigned num_threads);
 
 /// Sorts any number of keys of 32 or 64 bits in place. Returns false, with nothing written, where they are a few runs,
-/// which are merged in less time with memory beside, and where sort_others_shared() does. Throws std::bad_alloc with
-/// the keys untouched.
+/// or a long one and its tail, which are merged in less time with memory beside, and where sort_others_shared() does.
+/// Throws std::bad_alloc with the keys untouched.
 [[nodiscard]] bool sort_in_place_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                         unsigned num_threads);
 
 /// Gives back the memory that the process keeps for these calls, unless another thread uses it.
 void release_shared_sort() noexcept;
 
-/// Bytes that a sort of any number of keys takes, and that the process keeps for the next one; to merge runs it takes
-/// more, where that is there, and so it does for the keys that others are in order but for, a fifth of all at most.
+/// Bytes that a sort of any number of keys takes, and that the process keeps for the next one; to merge runs, or a run
+/// and its tail, it takes more, where that is there, and so it does for the keys that others are in order but for, a fifth of all at most.
 [[nodiscard]] std::uint64_t shared_sort_bytes(unsigned num_threads);
 
 }  // namespace spansort::device::host

@@ -253,7 +253,7 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
     return merge_tail_order(Order(codec), keys, front, num_keys, static_cast<const V*>(tail), indices);
   }
   if constexpr (sizeof(K) >= 4) {
-    if (const unsigned most = most_runs_to_merge<K, V>(codec, num_keys); first.ascending && most > 1) {
+    if (const unsigned most = most_runs_to_merge<K, V>(codec, num_keys, 1); first.ascending && most > 1) {
       const ordered_runs runs = find_runs(as_one_piece{}, codec, keys, num_keys, most);
       if (runs.are_few()) {
         return order_runs(codec, as_one_piece{}, keys, spare_records<K, V>(scratch), indices, runs);
