@@ -18,8 +18,8 @@
 // up to 32 MiB in order or of values that repeat, and on one thread and two up to 256 MiB of values that repeat. The
 // threads that help stay ready, and take 1.3 MiB each, the calling one too, eight at most, which the process keeps
 // for the next such call. Of keys in order but for a few, the few take up to 256 KiB that the thread keeps, or, of
-// larger arrays that are sorted in place, up to a fifth of the keys while the call lasts. Up to four ascending runs, and
-// one that a tail in no order follows, take the memory of pairs (below) where they are merged.
+// larger arrays that are sorted in place, up to a fifth of the keys while the call lasts. Up to four ascending runs,
+// and one that a tail in no order follows, take the memory of pairs (below) where they are merged.
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
 // argsorts n * k more, all a quarter more of that (half up to 65,536 keys), and 6 MiB a thread, 16 at most; the process
 // keeps those, too. Argsorts of more keys that seem to be in order but for a few take those threads' 6 MiB as well.

@@ -81,7 +81,8 @@ void sort_shared(const keys::key_codec& codec, void* keys, std::uint64_t num_key
 void release_shared_sort() noexcept;
 
 /// Bytes that a sort of any number of keys takes, and that the process keeps for the next one; to merge runs, or a run
-/// and its tail, it takes more, where that is there, and so it does for the keys that others are in order but for, a fifth of all at most.
+/// and its tail, it takes more, where that is there, and so it does for the keys that others are in order but for, a
+/// fifth of all at most.
 [[nodiscard]] std::uint64_t shared_sort_bytes(unsigned num_threads);
 
 }  // namespace spansort::device::host
