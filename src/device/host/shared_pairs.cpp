@@ -266,6 +266,11 @@ ordered_runs find_few_runs(workers& team, const keys::codec_of<K>& codec, const 
   return find_runs(each, codec, keys, num_keys, most_runs_to_merge<K, V>(codec, num_keys, team.num_threads()));
 }
 
+/// One thread moves the blocks between the records of a tail of so few bytes in less time than many merge: on 16 threads
+/// of an Emerald Rapids 2^16 u32(u32) with a tail of one in a hundred took 38 us moved and 75 merged, 2^17 187 and 119,
+/// 2^16 u64(u64) 140 and 118.
+constexpr std::uint64_t few_tail_bytes = std::uint64_t{1} << 13;
+
 /// Returns whether a device sorts a long run and its tail: it merges both on all threads. One thread that sorts all of
 /// fewer keys alone takes longer than the threads that sort a part each.
 bool goes_to_a_device(const shared_call& call, std::uint64_t num_tail) {
@@ -336,8 +341,10 @@ bool sort_runs(const shared_call& call) {
         const ordered_runs runs = find_few_runs<K, V>(call.team, codec, records.keys, call.num_keys);
         const std::uint64_t front = runs.first_end;
         const std::uint64_t num_tail = call.num_keys - front;
+        constexpr std::uint64_t record_bytes = sizeof(K) + value_bytes_of<V>;
         const unsigned num_threads = call.team.num_threads();
-        const unsigned num_mergers = call.num_keys > most_alone(num_threads) ? num_threads : 1;
+        const bool is_small = call.num_keys <= most_alone(num_threads) || num_tail * record_bytes <= few_tail_bytes;
+        const unsigned num_mergers = is_small ? 1 : num_threads;
         if (!is_short_tail(num_tail, call.num_keys, num_mergers) || num_tail > most_small_pairs) {
           if (!runs.are_few() && goes_to_a_device(call, num_tail)) {
             sort_with(call);
