@@ -266,9 +266,9 @@ ordered_runs find_few_runs(workers& team, const keys::codec_of<K>& codec, const 
   return find_runs(each, codec, keys, num_keys, most_runs_to_merge<K, V>(codec, num_keys, team.num_threads()));
 }
 
-/// One thread moves the blocks between the records of a tail of so few bytes in less time than many merge: on 16 threads
-/// of an Emerald Rapids 2^16 u32(u32) with a tail of one in a hundred took 38 us moved and 75 merged, 2^17 187 and 119,
-/// 2^16 u64(u64) 140 and 118.
+/// One thread moves the blocks between the records of a tail of so few bytes in less time than many merge. On 16
+/// threads of an Emerald Rapids 2^16 u32(u32) with a tail of one in a hundred took 38 us moved and 75 merged, 2^17 187
+/// and 119, 2^16 u64(u64) 140 and 118.
 constexpr std::uint64_t few_tail_bytes = std::uint64_t{1} << 13;
 
 /// Returns whether a device sorts a long run and its tail: it merges both on all threads. One thread that sorts all of
