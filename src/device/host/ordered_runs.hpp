@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -83,32 +84,48 @@ inline void lower_to(std::atomic<std::uint64_t>& number, std::uint64_t value) {
   }
 }
 
-/// Returns the runs of keys. Where there are more than `most_runs` it returns none but the end of the first one, and
-/// has read little else. Each: as_one_piece or in_pieces.
+/// How many ends of runs there are but for that of the last one, and where the first one ends.
+struct run_ends {
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;
+};
+
+/// Writes where runs end, but for the last one, in any order. Where there are as many as there is room for it counts
+/// no further, has read little else than the first run, and has written some of them. Each: as_one_piece or in_pieces.
+template <class Each, class K>
+[[nodiscard]] run_ends find_run_ends(const Each& each, const keys::codec_of<K>& codec, const K* keys,
+                                     std::uint64_t num_keys, std::span<std::uint64_t> ends) {
+  std::atomic<std::uint64_t> num_ends{0};
+  std::atomic<std::uint64_t> first_end{num_keys};
+  each(num_keys, [&](const piece& part) {
+    const std::uint64_t part_end = std::min(part.begin + part.count + 1, num_keys);  // with the right neighbour
+    std::uint64_t begin = part.begin;
+    while (num_ends.load(std::memory_order_relaxed) < ends.size() ||
+           begin < first_end.load(std::memory_order_relaxed)) {
+      const std::uint64_t descent = begin + find_descent(codec, keys + begin, part_end - begin);
+      if (descent >= part_end) return;
+      begin = descent + 1;
+      lower_to(first_end, begin);
+      const std::uint64_t place = num_ends.fetch_add(1, std::memory_order_relaxed);
+      if (place < ends.size()) ends[place] = begin;
+    }
+  });
+  return {num_ends, first_end};
+}
+
+/// Returns the runs of keys. Where there are more than `most_runs` it returns none but the end of the first one. Each:
+/// as_one_piece or in_pieces.
 template <class Each, class K>
 [[nodiscard]] ordered_runs find_runs(const Each& each, const keys::codec_of<K>& codec, const K* keys,
                                      std::uint64_t num_keys, unsigned most_runs) {
   std::array<std::uint64_t, most_ordered_runs> ends;
   ends.fill(num_keys);
-  std::atomic<unsigned> num_ends{0};
-  std::atomic<std::uint64_t> first_end{num_keys};
-  each(num_keys, [&](const piece& part) {
-    const std::uint64_t part_end = std::min(part.begin + part.count + 1, num_keys);  // with the right neighbour
-    std::uint64_t begin = part.begin;
-    while (num_ends.load(std::memory_order_relaxed) < most_runs || begin < first_end.load(std::memory_order_relaxed)) {
-      const std::uint64_t descent = begin + find_descent(codec, keys + begin, part_end - begin);
-      if (descent >= part_end) return;
-      begin = descent + 1;
-      lower_to(first_end, begin);
-      const unsigned place = num_ends.fetch_add(1, std::memory_order_relaxed);
-      if (place < most_runs) ends[place] = begin;
-    }
-  });
+  const run_ends found = find_run_ends(each, codec, keys, num_keys, std::span(ends).first(most_runs));
   ordered_runs runs;
-  runs.first_end = first_end;
-  if (num_ends >= most_runs) return runs;
+  runs.first_end = found.first;
+  if (found.count >= most_runs) return runs;
   std::ranges::sort(ends);
-  for (unsigned i = 0; i <= num_ends; ++i) runs.append(ends[i]);
+  for (std::uint64_t i = 0; i <= found.count; ++i) runs.append(ends[i]);
   return runs;
 }
 

@@ -18,6 +18,7 @@
 #include "device/host/heavy_split.hpp"
 #include "device/host/level_sort.hpp"
 #include "device/host/presorted.hpp"
+#include "device/host/run_buckets.hpp"
 #include "device/host/sort_call.hpp"
 #include "device/host/tiled_pairs.hpp"
 
@@ -116,6 +117,7 @@ class parallel_sorter {
     const in_pieces each{call_.team, call_.limits.piece_keys};
     if (merge_few_runs(source, alternate, result, num_keys, bits, each)) return;
     if (sort_nearly_ordered(source, alternate, result, num_keys, bits)) return;
+    if (sort_runs_in_buckets(source, alternate, result, num_keys, bits)) return;
     if (sort_around_heavy(source, alternate, result, num_keys, bits)) return;
     if (sort_few_pairs(source, alternate, result, num_keys, bits)) return;
     if (sort_heavy_pairs(source, alternate, result, num_keys, bits)) return;
@@ -174,6 +176,30 @@ class parallel_sorter {
       };
       return presorted_records<K, V, Order>(call_, source, alternate, result, num_keys)
           .sort_nearly_ordered(sort_misplaced);
+    }
+    return false;
+  }
+
+  /// Partitions many runs that ascend. Returns false, with nothing written, where there are others.
+  [[gnu::noinline]] bool sort_runs_in_buckets(split source, split alternate, split result, std::uint64_t num_keys,
+                                              keys::bit_range bits) {
+    if constexpr (sizeof(K) >= 4) {
+      if (bits.begin != 0 || alternate.keys == source.keys) return false;
+      using samples = split_records<K, value4>;
+      run_buckets<K, V, Order> runs(call_.team, call_.order, call_.codec, call_.limits);
+      const auto sort_samples = [&](samples found, samples spare, std::uint64_t count) {
+        parallel_sorter<K, value4, bijective_order<K>>(call_.team, keys::codec_of<K>(), call_.limits, nullptr)
+            .sort(found, spare, false, {{0, count, bits}});
+      };
+      if (!runs.choose(source.keys, alternate.keys, num_keys, sort_samples)) return false;
+      call_.outcome.bytes_moved += num_keys * sizeof(K);
+      if (call_.can_stop) call_.watch.stop_if_asked();
+      runs.gather(source, alternate);
+      call_.add_moves(num_keys, 2);
+      if (call_.can_stop) call_.watch.stop_if_asked();
+      levels_.sort_each(alternate, source, result, runs.buckets(), num_keys);
+      call_.outcome.num_passes = std::max(call_.outcome.num_passes, 2U);
+      return true;
     }
     return false;
   }

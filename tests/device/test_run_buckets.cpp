@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buckets that are copied together from ascending runs, against a stable sort: no bucket is larger than it may be,
+// whatever keys tie, and sorted each by itself, stably, they are the whole in order.
+#include "device/host/run_buckets.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "device/host/host_device.hpp"
+#include "support/environment.hpp"
+
+namespace spansort::device::host {
+namespace {
+
+/// Returns ascending runs of keys that are below `num_values` when encoded, as many as there are `ends`.
+template <class K>
+std::vector<K> make_runs(const keys::codec_of<K>& codec, const std::vector<std::uint64_t>& ends,
+                         std::uint64_t num_values, std::mt19937_64& random) {
+  std::vector<K> keys(ends.back());
+  std::uint64_t begin = 0;
+  for (const std::uint64_t end : ends) {
+    const auto first = keys.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = keys.begin() + static_cast<std::ptrdiff_t>(end);
+    for (auto key = first; key != last; ++key) *key = static_cast<K>(random() % num_values);
+    std::sort(first, last);
+    if (begin != 0) *first = 0;  // below the last one, unless that is 0
+    for (auto key = first; key != last; ++key) *key = codec.decode(*key);
+    begin = end;
+  }
+  return keys;
+}
+
+/// Returns where so many runs end: as long each, or any, of which the first one is long enough to be seen.
+std::vector<std::uint64_t> make_ends(std::uint64_t num_keys, std::uint64_t num_runs, bool alike,
+                                     std::mt19937_64& random) {
+  std::vector<std::uint64_t> ends(num_runs);
+  for (std::uint64_t r = 0; r < num_runs; ++r)
+    ends[r] = alike ? num_keys * (r + 1) / num_runs : 40 + random() % (num_keys - 40);
+  std::sort(ends.begin(), ends.end());
+  ends.back() = num_keys;
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  return ends;
+}
+
+template <class K>
+std::vector<std::uint64_t> stable_order(const keys::codec_of<K>& codec, const std::vector<K>& keys) {
+  std::vector<std::uint64_t> order(keys.size());
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::uint64_t left, std::uint64_t right) {
+    return codec.encode(keys[left]) < codec.encode(keys[right]);
+  });
+  return order;
+}
+
+template <class K>
+std::uint64_t count_runs(const keys::codec_of<K>& codec, const std::vector<K>& keys) {
+  std::uint64_t count = 1;
+  for (std::uint64_t i = 1; i < keys.size(); ++i) count += codec.encode(keys[i]) < codec.encode(keys[i - 1]) ? 1 : 0;
+  return count;
+}
+
+template <class K>
+void expect_buckets(workers& team, bool descends, const std::vector<std::uint64_t>& ends, std::uint64_t num_values,
+                    std::mt19937_64& random) {
+  using order_type = bijective_order<K>;
+  using split = split_records<K, value4>;
+  constexpr std::uint64_t most_records = 2048;
+  constexpr std::uint64_t most_runs = most_records / 64;
+  const key_type type = sizeof(K) == 4 ? key_type::i32 : key_type::i64;
+  const auto codec = keys::key_codec{type, descends, keys::tie_rule::by_bits}.template of<K>();
+  const std::vector<K> given = make_runs(codec, ends, num_values, random);
+  const std::uint64_t n = given.size();
+  const std::vector<std::uint64_t> order = stable_order(codec, given);
+  const sort_limits limits{.bucket_bytes = most_records * (sizeof(K) + 4), .piece_keys = 1000};
+  std::vector<K> keys = given;
+  std::vector<K> other(n);
+  std::vector<value4> values(n);
+  std::vector<value4> other_values(n);
+  for (std::uint32_t i = 0; i < n; ++i) values[i].word = i;
+  run_buckets<K, value4, order_type> runs(team, order_type(codec), codec, limits);
+  const bool chosen = runs.choose(keys.data(), other.data(), n, [](auto sample, auto, std::uint64_t count) {
+    std::vector<std::uint64_t> by_key(count);
+    std::iota(by_key.begin(), by_key.end(), std::uint64_t{0});
+    std::stable_sort(by_key.begin(), by_key.end(),
+                     [&](std::uint64_t left, std::uint64_t right) { return sample.keys[left] < sample.keys[right]; });
+    const std::vector<K> found(sample.keys, sample.keys + count);
+    const std::vector<value4> of_runs(sample.values, sample.values + count);
+    for (std::uint64_t i = 0; i < count; ++i) sample.put(i, {found[by_key[i]], of_runs[by_key[i]]});
+  });
+  const std::uint64_t num_runs = count_runs(codec, given);
+  ASSERT_EQ(chosen, num_runs > 1 && num_runs <= most_runs && n >= 16 * most_records) << num_runs;
+  ASSERT_EQ(keys, given);
+  if (!chosen) return;
+  runs.gather(split{keys.data(), values.data()}, split{other.data(), other_values.data()});
+  ASSERT_EQ(keys, given);
+  std::uint64_t end = 0;
+  for (const sort_segment& b : runs.buckets()) {
+    ASSERT_EQ(b.begin, end);
+    ASSERT_LE(b.count, most_records);
+    end += b.count;
+    std::vector<std::uint32_t> sorted(b.count);
+    for (std::uint64_t i = 0; i < b.count; ++i) {
+      sorted[i] = other_values[b.begin + i].word;
+      ASSERT_EQ(other[b.begin + i], given[sorted[i]]);
+    }
+    std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t left, std::uint32_t right) {
+      return codec.encode(given[left]) < codec.encode(given[right]);
+    });
+    for (std::uint64_t i = 0; i < b.count; ++i) ASSERT_EQ(sorted[i], order[b.begin + i]) << b.begin << ' ' << i;
+  }
+  ASSERT_EQ(end, n);
+}
+
+TEST(RunBuckets, AreInOrderAndNoneIsTooLarge) {
+  std::mt19937_64 random(test::base_seed());
+  for (const unsigned num_threads : {1U, 3U}) {
+    workers team(num_threads, -1);
+    for (const std::uint64_t num_runs : {1U, 2U, 3U, 7U, 31U, 32U, 33U, 40U}) {
+      for (const std::uint64_t num_keys : {32'767U, 32'768U, 60'001U}) {
+        for (const std::uint64_t num_values : {1ULL, 5ULL, 1000ULL, 1ULL << 31}) {
+          const auto ends = make_ends(num_keys, num_runs, random() % 2 == 0, random);
+          const std::string at = std::to_string(num_runs) + ' ' + std::to_string(num_keys);
+          ASSERT_NO_FATAL_FAILURE(expect_buckets<std::uint32_t>(team, random() % 2 == 0, ends, num_values, random))
+              << at;
+          ASSERT_NO_FATAL_FAILURE(expect_buckets<std::uint64_t>(team, random() % 2 == 0, ends, num_values, random))
+              << at;
+        }
+      }
+    }
+  }
+}
+
+/// Floats among which zeros of both signs and NaN tie where they have values, in both directions, on devices.
+template <class K>
+void expect_device_sorts(key_type type, bool descends, unsigned value_bytes, unsigned num_threads,
+                         bool result_in_alternate, std::mt19937_64& random) {
+  constexpr std::uint64_t n = 600'000;
+  const keys::key_codec codec{type, descends,
+                              value_bytes == 0 ? keys::tie_rule::by_bits : keys::tie_rule::by_input_order};
+  const auto of_width = codec.of<K>();
+  const std::uint64_t num_values = random() % 2 == 0 ? 3 : ~std::uint64_t{0};
+  std::vector<K> given = make_runs(of_width, make_ends(n, 5 + random() % 60, true, random), num_values, random);
+  ASSERT_LE(count_runs(of_width, given), 64U);
+  const std::vector<std::uint64_t> order = stable_order(of_width, given);
+  const auto device = make_host_device({.num_threads = num_threads});
+  device->prepare();
+  const unsigned to = result_in_alternate ? 1 : 0;
+  std::vector<K> keys[2] = {given, std::vector<K>(n)};
+  std::vector<value4> values[2] = {std::vector<value4>(n), std::vector<value4>(n)};
+  for (std::uint32_t i = 0; i < n; ++i) values[0][i].word = i;
+  const bool has_values = value_bytes != 0;
+  const auto queue = device->make_queue();
+  local_sort_outcome outcome;
+  queue->local_sort({.shape = {codec, value_bytes},
+                     .source = {keys[0].data(), has_values ? values[0].data() : nullptr},
+                     .alternate = {keys[1].data(), has_values ? values[1].data() : nullptr},
+                     .result_in_alternate = result_in_alternate,
+                     .segments = {{0, n, {0, sizeof(K) * 8}}},
+                     .outcome = &outcome});
+  queue->synchronize();
+  for (std::uint64_t i = 0; i < n; ++i) {
+    ASSERT_EQ(keys[to][i], given[order[i]]) << i;
+    if (has_values) {
+      ASSERT_EQ(values[to][i].word, order[i]) << i;
+    }
+  }
+}
+
+TEST(RunBuckets, DevicesSortManyRuns) {
+  std::mt19937_64 random(test::base_seed());
+  for (const unsigned num_threads : {1U, 2U, 4U}) {
+    for (const unsigned way : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
+      const auto expect = [&]<class K>(key_type type) {
+        ASSERT_NO_FATAL_FAILURE(
+            expect_device_sorts<K>(type, (way & 1) != 0, way & 4, num_threads, (way & 2) != 0, random));
+      };
+      expect.operator()<std::uint32_t>(key_type::f32);
+      expect.operator()<std::uint64_t>(key_type::u64);
+      expect.operator()<std::uint64_t>(key_type::f64);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace spansort::device::host
