@@ -33,13 +33,12 @@ class run_buckets {
 
   /// Finds the runs, and where buckets begin in each. A call of sort_samples(samples, spare, n) sorts n samples by key,
   /// stably, where they are: in `other`, which has room for as many keys. Returns false where there are other runs than
-  /// from two to 64, or no memory for a hundredth of the records.
+  /// from two to 64, where keys repeat, or where there is no memory for a hundredth of the records.
   template <class SortSamples>
   [[nodiscard]] bool choose(const K* keys, K* other, std::uint64_t num_keys, const SortSamples& sort_samples) {
     if (num_keys < fewest_buckets * bucket_records() || !look_at_first(codec_, keys, num_keys).ascending) return false;
     try {
-      if (!find(keys, num_keys)) return false;
-      cut(keys, other, sort_samples);
+      if (!find(keys, num_keys) || !cut(keys, other, sort_samples)) return false;
     } catch (const std::bad_alloc&) {
       return false;
     }
@@ -102,10 +101,11 @@ class run_buckets {
     return true;
   }
 
-  /// Samples each run at regular steps, and the sorted samples again, whose samples are the splitters. What is between a
-  /// bucket's first record in a run and the sample before it is left to refine().
+  /// Samples each run at regular steps, and the sorted samples again, whose samples are the splitters. What is between
+  /// a bucket's first record in a run and the sample before it is left to refine(). Returns false where more than half
+  /// of the samples repeat others: counts of values take less time.
   template <class SortSamples>
-  void cut(const K* keys, K* other, const SortSamples& sort_samples) {
+  [[nodiscard]] bool cut(const K* keys, K* other, const SortSamples& sort_samples) {
     step_ = std::max(least_step, bucket_records() / (2 * num_runs()));
     const std::uint64_t room = keys_end() / step_;
     static_assert(least_step >= 4 && sizeof(value4) <= sizeof(K));  // there is room for all samples
@@ -118,6 +118,9 @@ class run_buckets {
       }
     }
     sort_samples(taken, spare, num_samples);
+    std::uint64_t num_repeats = 0;
+    for (std::uint64_t s = 1; s < num_samples; ++s) num_repeats += taken.keys[s] == taken.keys[s - 1] ? 1 : 0;
+    if (2 * num_repeats > num_samples) return false;
     const std::uint64_t of_bucket = bucket_records() / 2 / step_;
     const std::uint64_t num_splitters = (num_samples - 1) / of_bucket;
     splitters_.reserve(num_splitters);
@@ -133,6 +136,7 @@ class run_buckets {
       begins_.insert(begins_.end(), next.begin(), next.end());
     }
     begins_.insert(begins_.end(), ends_.begin() + 1, ends_.end());
+    return true;
   }
 
   /// Finds where a bucket begins in each run, behind what samples say. Records that tie with the splitter are before it
