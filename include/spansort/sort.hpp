@@ -4,8 +4,8 @@
 // All calls block until the result is in place. Keys and values are contiguous host memory.
 // Memory beside the caller's arrays, n keys of k bytes with values of v bytes travelling along (0 for keys alone):
 //   n * (k + v) + 1 MiB + 6 MiB a thread; with several devices n * (k + v) * 1.01, for the default `tuning.epsilon`.
-//   Keys alone of 4 and 8 bytes: 5 MiB a thread more. Beside it some MiB of counts, and for large arrays of ascending
-//   runs, up to 64, a hundredth of the arrays.
+//   Keys alone of 4 and 8 bytes: 5 MiB a thread more. Beside it some MiB of counts, up to 16 MiB for large arrays of
+//   ascending runs.
 //   On GPUs 2 * n * (k + v), 1 % more for several of them, and 34 MiB each; on one GPU (`single`), where no limit is
 //   set and it has room, n * 3/2 more for keys of 8 bytes from 64 MiB on, and 5 MiB more for 2^27 keys of 4 bytes and
 //   more. argsort (v: an index) copies the keys: n * k more.

@@ -100,7 +100,7 @@ void expect_buckets(workers& team, bool descends, const std::vector<std::uint64_
   ASSERT_EQ(chosen, num_runs > 1 && num_runs <= most_runs && n >= 16 * most_records) << num_runs;
   ASSERT_EQ(keys, given);
   if (!chosen) return;
-  runs.gather(split{keys.data(), values.data()}, split{other.data(), other_values.data()});
+  runs.gather(split{keys.data(), values.data()}, split{other.data(), other_values.data()}, {nullptr, nullptr}, false);
   ASSERT_EQ(keys, given);
   std::uint64_t end = 0;
   for (const sort_segment& b : runs.buckets()) {
@@ -144,7 +144,7 @@ TEST(RunBuckets, AreNotMadeOfFewValues) {
   std::mt19937_64 random(test::base_seed());
   workers team(2, -1);
   const keys::codec_of<std::uint64_t> codec{};
-  std::vector<std::uint64_t> keys = make_runs(codec, make_ends(300'000, 9, true, random), 20, 1, random);
+  std::vector<std::uint64_t> keys = make_runs(codec, make_ends(300'000, 9, true, random), 16, 1, random);
   std::vector<std::uint64_t> other(keys.size());
   using order_type = bijective_order<std::uint64_t>;
   run_buckets<std::uint64_t, no_value, order_type> runs(team, order_type(codec), codec, {});

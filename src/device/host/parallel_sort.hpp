@@ -180,7 +180,7 @@ class parallel_sorter {
     return false;
   }
 
-  /// Partitions many runs that ascend. Returns false, with nothing written, where there are others.
+  /// Partitions many runs that ascend. Returns false, with nothing of the source written, where there are others.
   [[gnu::noinline]] bool sort_runs_in_buckets(split source, split alternate, split result, std::uint64_t num_keys,
                                               keys::bit_range bits) {
     if constexpr (sizeof(K) >= 4) {
@@ -194,7 +194,7 @@ class parallel_sorter {
       if (!runs.choose(source.keys, alternate.keys, num_keys, sort_samples)) return false;
       call_.outcome.bytes_moved += num_keys * sizeof(K);
       if (call_.can_stop) call_.watch.stop_if_asked();
-      runs.gather(source, alternate);
+      runs.gather(source, alternate, call_.watch, call_.can_stop);
       call_.add_moves(num_keys, 2);
       if (call_.can_stop) call_.watch.stop_if_asked();
       levels_.sort_each(alternate, source, result, runs.buckets(), num_keys);

@@ -15,8 +15,10 @@
 #include "device/host/ordered_runs.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/records.hpp"
+#include "device/host/scratch.hpp"
 #include "device/host/sort_level.hpp"
 #include "device/host/sort_limits.hpp"
+#include "device/host/sort_watch.hpp"
 #include "device/host/workers.hpp"
 #include "device/streaming.hpp"
 
@@ -33,10 +35,12 @@ class run_buckets {
 
   /// Finds the runs, and where buckets begin in each. A call of sort_samples(samples, spare, n) sorts n samples by key,
   /// stably, where they are: in `other`, which has room for as many keys. Returns false where there are other runs than
-  /// from two to 64, where keys repeat, or where there is no memory for a hundredth of the records.
+  /// from two to 64, or fewer of the largest arrays, where keys are a few values, which later looks count, or where
+  /// there is no memory for up to 16 MiB.
   template <class SortSamples>
   [[nodiscard]] bool choose(const K* keys, K* other, std::uint64_t num_keys, const SortSamples& sort_samples) {
-    if (num_keys < fewest_buckets * bucket_records() || !look_at_first(codec_, keys, num_keys).ascending) return false;
+    if (bucket_records() < 2 * least_step || num_keys < fewest_buckets * bucket_records()) return false;
+    if (!look_at_first(codec_, keys, num_keys).ascending) return false;
     try {
       if (!find(keys, num_keys) || !cut(keys, other, sort_samples)) return false;
     } catch (const std::bad_alloc&) {
@@ -50,10 +54,12 @@ class run_buckets {
   /// Returns where the buckets are that gather() makes.
   [[nodiscard]] const std::vector<sort_segment>& buckets() const noexcept { return buckets_; }
 
-  /// Copies the buckets of `from` to `to`, which does not overlap it.
-  void gather(split from, split to) const {
+  /// Copies the buckets of `from` to `to`, which does not overlap it. Leaves buckets out where the sort `can_stop` and
+  /// is to.
+  void gather(split from, split to, const sort_watch& watch, bool can_stop) const {
     const bool stream = keys_end() * record_bytes >= limits_.stream_pairs_bytes;
     team_.for_each(buckets_.size(), [&](std::uint64_t b) {
+      if (can_stop && watch.stopping()) return;
       split next = to + buckets_[b].begin;
       for (std::uint64_t r = 0; r < num_runs(); ++r) {
         const std::uint64_t begin = begin_of(b, r);
@@ -65,6 +71,7 @@ class run_buckets {
         next = next + count;
       }
       finish_streaming();
+      watch.advance(buckets_[b].count);
     });
   }
 
@@ -73,6 +80,8 @@ class run_buckets {
   static constexpr std::uint64_t most_runs = 64;
   static constexpr std::uint64_t fewest_buckets = 16;
   static constexpr std::uint64_t least_step = 32;  ///< more samples would take too long
+  static constexpr std::uint64_t most_begins_bytes = std::uint64_t{1} << 24;
+  static constexpr std::uint64_t few_values = 16;  ///< these take less time when they are counted
 
   /// A sample that splits: the bucket before it ends with it.
   struct splitter {
@@ -82,7 +91,9 @@ class run_buckets {
 
   /// Returns how many records a bucket has at most: half of them are between the splitters, on an average, and as many
   /// may lie before the next sample of each run.
-  [[nodiscard]] std::uint64_t bucket_records() const noexcept { return limits_.bucket_bytes / record_bytes; }
+  [[nodiscard]] std::uint64_t bucket_records() const noexcept {
+    return std::min(limits_.bucket_bytes / record_bytes, max_local_bytes / sizeof(packed_record<K, V>));
+  }
   [[nodiscard]] std::uint64_t num_runs() const noexcept { return ends_.size() - 1; }
   [[nodiscard]] std::uint64_t keys_end() const noexcept { return ends_.back(); }
   [[nodiscard]] std::uint64_t begin_of(std::uint64_t bucket, std::uint64_t run) const noexcept {
@@ -90,7 +101,10 @@ class run_buckets {
   }
 
   [[nodiscard]] bool find(const K* keys, std::uint64_t num_keys) {
-    const std::uint64_t most = std::min(most_runs, bucket_records() / (2 * least_step));
+    const std::uint64_t num_rows = 2 * num_keys / bucket_records() + 2;
+    const std::uint64_t most =
+        std::min({most_runs, bucket_records() / (2 * least_step), most_begins_bytes / sizeof(begins_[0]) / num_rows});
+    if (most < 2) return false;
     ends_.assign(most + 1, num_keys);
     const auto ends = std::span(ends_).subspan(1);
     const run_ends found = find_run_ends(in_pieces{team_, limits_.piece_keys}, codec_, keys, num_keys, ends);
@@ -102,11 +116,11 @@ class run_buckets {
   }
 
   /// Samples each run at regular steps, and the sorted samples again, whose samples are the splitters. What is between
-  /// a bucket's first record in a run and the sample before it is left to refine(). Returns false where more than half
-  /// of the samples repeat others: counts of values take less time.
+  /// a bucket's first record in a run and the sample before it is left to refine(). Returns false where the samples are
+  /// a few values.
   template <class SortSamples>
   [[nodiscard]] bool cut(const K* keys, K* other, const SortSamples& sort_samples) {
-    step_ = std::max(least_step, bucket_records() / (2 * num_runs()));
+    step_ = bucket_records() / (2 * num_runs());
     const std::uint64_t room = keys_end() / step_;
     static_assert(least_step >= 4 && sizeof(value4) <= sizeof(K));  // there is room for all samples
     const samples taken{other, reinterpret_cast<value4*>(other + 2 * room)};
@@ -118,9 +132,11 @@ class run_buckets {
       }
     }
     sort_samples(taken, spare, num_samples);
-    std::uint64_t num_repeats = 0;
-    for (std::uint64_t s = 1; s < num_samples; ++s) num_repeats += taken.keys[s] == taken.keys[s - 1] ? 1 : 0;
-    if (2 * num_repeats > num_samples) return false;
+    std::uint64_t num_values = 1;
+    for (std::uint64_t s = 1; s < num_samples && num_values <= few_values; ++s) {
+      num_values += taken.keys[s] != taken.keys[s - 1] ? 1 : 0;
+    }
+    if (num_values <= few_values) return false;
     const std::uint64_t of_bucket = bucket_records() / 2 / step_;
     const std::uint64_t num_splitters = (num_samples - 1) / of_bucket;
     splitters_.reserve(num_splitters);
