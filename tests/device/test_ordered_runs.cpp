@@ -22,9 +22,12 @@
 #include "keys/dispatch.hpp"
 #include "spansort/errors.hpp"
 #include "support/environment.hpp"
+#include "support/stable_order.hpp"
 
 namespace spansort::device::host {
 namespace {
+
+using test::stable_order;
 
 /// How runs lie: any keys, few of them so that most tie, each run above or below the one before, one key far away, or
 /// keys that are zeros of both signs and their neighbours where they are floats.
@@ -70,16 +73,6 @@ std::vector<std::uint64_t> make_ends(std::uint64_t num_keys, unsigned num_runs, 
   std::sort(ends.begin(), ends.end());
   ends.back() = num_keys;
   return ends;
-}
-
-template <class K>
-std::vector<std::uint64_t> stable_order(const keys::codec_of<K>& codec, const std::vector<K>& keys) {
-  std::vector<std::uint64_t> order(keys.size());
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::uint64_t left, std::uint64_t right) {
-    return codec.encode(keys[left]) < codec.encode(keys[right]);
-  });
-  return order;
 }
 
 template <class K>

@@ -17,9 +17,12 @@
 #include "keys/dispatch.hpp"
 #include "spansort/errors.hpp"
 #include "support/environment.hpp"
+#include "support/stable_order.hpp"
 
 namespace spansort::device::host {
 namespace {
+
+using test::stable_order;
 
 /// How appended keys lie: among all others, above them, below them, or on a few that the others have, too.
 enum class appended : unsigned { among, above, below, ties };
@@ -46,16 +49,6 @@ std::vector<K> make_keys(const keys::codec_of<K>& codec, std::uint64_t num_front
   if (num_tail != 0 && how != appended::above) encoded[num_front] = 0;
   for (K& x : encoded) x = codec.decode(x);
   return encoded;
-}
-
-template <class K>
-std::vector<std::uint64_t> stable_order(const keys::codec_of<K>& codec, const std::vector<K>& keys) {
-  std::vector<std::uint64_t> order(keys.size());
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::uint64_t left, std::uint64_t right) {
-    return codec.encode(keys[left]) < codec.encode(keys[right]);
-  });
-  return order;
 }
 
 /// A sort of pairs in two pairs of arrays.

@@ -14,9 +14,12 @@
 
 #include "device/host/host_device.hpp"
 #include "support/environment.hpp"
+#include "support/stable_order.hpp"
 
 namespace spansort::device::host {
 namespace {
+
+using test::stable_order;
 
 /// Returns ascending runs of keys of which one in `one_in` is one of a few values.
 template <class K>
@@ -49,16 +52,6 @@ std::vector<std::uint64_t> make_ends(std::uint64_t num_keys, std::uint64_t num_r
   ends.back() = num_keys;
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
   return ends;
-}
-
-template <class K>
-std::vector<std::uint64_t> stable_order(const keys::codec_of<K>& codec, const std::vector<K>& keys) {
-  std::vector<std::uint64_t> order(keys.size());
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::uint64_t left, std::uint64_t right) {
-    return codec.encode(keys[left]) < codec.encode(keys[right]);
-  });
-  return order;
 }
 
 template <class K>
