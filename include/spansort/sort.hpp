@@ -23,7 +23,8 @@
 // and one that a tail in no order follows, take the memory of pairs (below) where they are merged.
 // Pairs, argsorts (keys and indices), and other keys alone that free functions sort, of up to 32 MiB take n * (k + v),
 // argsorts n * k more, all a quarter more of that (half up to 65,536 keys), and 6 MiB a thread, 16 at most; the process
-// keeps those, too. Argsorts of more keys that seem to be in order but for a few take those threads' 6 MiB as well.
+// keeps those, too. Argsorts of more keys that are nearly in order take those threads' 6 MiB as well, and while the
+// call lasts up to a sixteenth of n * k for samples of runs, or for a tail a twelfth of n * (k + v).
 // Free functions leave the threads and workspace of a larger sort on the CPU, without limits on memory and report, to
 // the next call: up to a thirty-second of the machine's memory, or a sixteenth of what was available at the first such
 // call where that is less, and 1 GiB at most; a call that took more gives it back. Unless memory is locked, the kernel

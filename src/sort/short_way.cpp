@@ -10,6 +10,7 @@
 #include "base/available_memory.hpp"
 #include "base/test_hooks.hpp"
 #include "base/threads.hpp"
+#include "device/host/shared_order.hpp"
 #include "device/host/shared_pairs.hpp"
 #include "device/host/shared_sort.hpp"
 #include "device/host/small_pairs.hpp"
@@ -93,15 +94,15 @@ keys::key_codec stable_codec(key_type type, direction d) {
   return {type, keys::is_descending(d), keys::tie_rule::by_input_order};
 }
 
-/// Writes the order of more keys than share memory, if they are in order but for a few: nothing is copied then.
-bool argsort_nearly_ordered(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
-                            unsigned threads) {
+/// Writes the order of more keys than share memory, if they are nearly in order: they are not copied then.
+bool argsort_presorted(const const_key_span& keys, void* indices, std::uint64_t index_bytes, direction d,
+                       unsigned threads) {
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
   const unsigned num_threads = base::resolve_threads(threads);
   try {
-    return device::host::argsort_nearly_ordered_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes,
-                                                       keys.num_keys, num_threads);
+    return device::host::argsort_presorted_shared(stable_codec(keys.type, d), keys.data, indices, index_bytes,
+                                                  keys.num_keys, num_threads);
   } catch (const std::bad_alloc&) {
     return false;  // nothing has been written
   }
@@ -210,7 +211,7 @@ bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t inde
                    bool may_choose_gpus) {
   const auto leave_to_gpus = [&] { return may_choose_gpus && num_gpus() != 0; };
   if (keys.num_keys > most_short_pairs) {
-    return !leave_to_gpus() && argsort_nearly_ordered(keys, indices, index_bytes, d, threads);
+    return !leave_to_gpus() && argsort_presorted(keys, indices, index_bytes, d, threads);
   }
   check_keys(keys);
   check_indices(keys, indices, index_bytes);
@@ -223,7 +224,7 @@ bool argsort_short(const const_key_span& keys, void* indices, std::uint64_t inde
     });
     if (is_done) return true;
     if (keys.num_keys > device::host::most_small_pairs) {
-      return !leave_to_gpus() && argsort_nearly_ordered(keys, indices, index_bytes, d, threads);
+      return !leave_to_gpus() && argsort_presorted(keys, indices, index_bytes, d, threads);
     }
   }
   with_scratch(

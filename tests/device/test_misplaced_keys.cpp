@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/host/host_device.hpp"
+#include "device/host/shared_order.hpp"
 #include "device/host/shared_pairs.hpp"
 #include "device/host/shared_sort.hpp"
 #include "device/host/small_pairs.hpp"

@@ -15,6 +15,7 @@
 
 #include "device/host/host_device.hpp"
 #include "device/host/ordered_runs.hpp"
+#include "device/host/shared_order.hpp"
 #include "device/host/shared_pairs.hpp"
 #include "device/host/shared_sort.hpp"
 #include "device/host/small_pairs.hpp"
@@ -87,6 +88,13 @@ ordered_runs runs_of(const keys::codec_of<K>& codec, const std::vector<K>& keys,
   return runs;
 }
 
+template <class K>
+unsigned count_runs(const keys::codec_of<K>& codec, const std::vector<K>& keys) {
+  unsigned count = 1;
+  for (std::uint64_t i = 1; i < keys.size(); ++i) count += codec.encode(keys[i]) < codec.encode(keys[i - 1]) ? 1U : 0U;
+  return count;
+}
+
 void expect_same(const ordered_runs& found, const ordered_runs& expected) {
   ASSERT_EQ(found.count, expected.count);
   for (unsigned r = 0; r <= expected.count; ++r) ASSERT_EQ(found.begins[r], expected.begins[r]) << r;
@@ -108,6 +116,11 @@ TEST(OrderedRuns, AreFoundByOneThreadAndBySeveral) {
       ASSERT_NO_FATAL_FAILURE(
           expect_same(find_runs(in_pieces{team, 50}, of_width, keys.data(), num_keys, most), expected))
           << num_keys << " in pieces";
+      const auto counted = static_cast<unsigned>(1 + random() % most_counted_runs);
+      const unsigned num_runs = count_runs(of_width, keys);
+      const ordered_runs found = find_runs(in_pieces{team, 50}, of_width, keys.data(), num_keys, most, counted);
+      ASSERT_NO_FATAL_FAILURE(expect_same(found, expected)) << num_keys << " counted";
+      ASSERT_EQ(found.num_runs, num_runs <= std::max(most, counted) ? num_runs : 0) << num_keys;
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <numeric>
 #include <random>
@@ -94,12 +95,36 @@ void expect_buckets(workers& team, bool descends, const std::vector<std::uint64_
   ASSERT_EQ(chosen, num_runs > 1 && num_runs <= most_runs && n >= 16 * most_records) << num_runs;
   ASSERT_EQ(keys, given);
   if (!chosen) return;
-  runs.gather(split{keys.data(), values.data()}, split{other.data(), other_values.data()}, {nullptr, nullptr}, false);
+  const split source{keys.data(), values.data()};
+  const split alternate{other.data(), other_values.data()};
+  const auto expect_sorted = [&](const std::vector<K>& sorted, const std::vector<value4>& moved) {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      ASSERT_EQ(moved[i].word, order[i]) << i;
+      ASSERT_EQ(sorted[i], given[order[i]]) << i;
+    }
+  };
+  const auto count_done = [](std::atomic<std::uint64_t>& num_done) {
+    return [&num_done](const sort_segment& bucket) { num_done += bucket.count; };
+  };
+  const bool are_worth_merging = sizeof(K) > 4 || n >= 16 * most_records * team.num_threads();
+  ASSERT_EQ(runs.merges(), num_runs <= most_bucket_runs && are_worth_merging);
+  if (runs.merges() && num_runs > 2) {
+    std::atomic<std::uint64_t> num_done{0};
+    runs.template merge<merge_form::records, merge_form::records>(source, alternate, {nullptr, nullptr}, false,
+                                                                  count_done(num_done));
+    ASSERT_EQ(num_done, n);
+    ASSERT_NO_FATAL_FAILURE(expect_sorted(other, other_values));
+    std::ranges::fill(other_values, value4{});
+    runs.template merge<merge_form::keys_to_records, merge_form::records_to_values>(
+        {keys.data(), nullptr}, {nullptr, other_values.data()}, {nullptr, nullptr}, false, [](const auto&) {});
+    for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(other_values[i].word, order[i]) << "index " << i;
+  }
+  runs.gather(source, alternate, {nullptr, nullptr}, false);
   ASSERT_EQ(keys, given);
   std::uint64_t end = 0;
   for (const sort_segment& b : runs.buckets()) {
     ASSERT_EQ(b.begin, end);
-    ASSERT_LE(b.count, most_records);
+    ASSERT_LE(b.count, runs.merges() ? 4 * most_records : most_records);
     end += b.count;
     std::vector<std::uint32_t> sorted(b.count);
     for (std::uint64_t i = 0; i < b.count; ++i) {
@@ -112,13 +137,19 @@ void expect_buckets(workers& team, bool descends, const std::vector<std::uint64_
     for (std::uint64_t i = 0; i < b.count; ++i) ASSERT_EQ(sorted[i], order[b.begin + i]) << b.begin << ' ' << i;
   }
   ASSERT_EQ(end, n);
+  if (!runs.merges()) return;
+  std::atomic<std::uint64_t> num_done{0};
+  runs.merge_gathered(alternate, source, {nullptr, nullptr}, count_done(num_done));
+  ASSERT_EQ(num_done, n);
+  ASSERT_NO_FATAL_FAILURE(expect_sorted(keys, values));
 }
 
 TEST(RunBuckets, AreInOrderAndNoneIsTooLarge) {
   std::mt19937_64 random(test::base_seed());
   for (const unsigned num_threads : {1U, 3U}) {
     workers team(num_threads, -1);
-    for (const std::uint64_t num_runs : {1U, 2U, 3U, 7U, 31U, 32U, 33U, 40U}) {
+    team.prepare_scratch();
+    for (const std::uint64_t num_runs : {1U, 2U, 3U, 5U, 7U, 8U, 9U, 32U, 33U, 40U}) {
       for (const std::uint64_t num_keys : {32'767U, 32'768U, 60'001U}) {
         const auto ends = make_ends(num_keys, num_runs, random() % 2 == 0, random);
         const std::uint64_t num_values = std::array{1, 5, 31}[random() % 3];

@@ -18,6 +18,7 @@
 #include "device/host/parked_threads.hpp"
 #include "device/host/select_pairs.hpp"
 #include "device/host/selected_parts.hpp"
+#include "device/host/shared_order.hpp"
 #include "device/host/shared_pairs.hpp"
 #include "device/host/workers.hpp"
 #include "support/environment.hpp"

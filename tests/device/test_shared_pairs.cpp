@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/host/shared_order.hpp"
 #include "device/host/shared_pairs.hpp"
 #include "device/host/small_pairs.hpp"
 #include "support/environment.hpp"

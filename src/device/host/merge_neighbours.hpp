@@ -138,9 +138,14 @@ void merge_neighbours(const Order& order, split_records<K, V> from, const merge_
   const detail::neighbour_merger<Form, K, V, Order> merger(order, from, to);
   constexpr std::uint64_t worth_a_cut = 64;
   if (all.size() < worth_a_cut) return merger.merge(std::array<merge_stretch, 1>{all});
-  const piece_list parts(all.size(), detail::merged_at_once);
   std::array<merge_stretch, detail::merged_at_once> stretches;
-  for (unsigned i = 0; i < stretches.size(); ++i) stretches[i] = cut_stretch(order, from, all, parts[i]);
+  merge_stretch rest = all;
+  for (std::uint64_t left = stretches.size(); left > 1; --left) {
+    merge_stretch& next = stretches[stretches.size() - left];
+    next = cut_stretch(order, from, rest, {0, rest.size() / left});
+    rest = {next.left_end, all.left_end, next.right_end, all.right_end, next.to + next.size()};
+  }
+  stretches.back() = rest;
   merger.merge(stretches);
 }
 

@@ -23,6 +23,8 @@ namespace spansort::device::host {
 
 /// More runs would take a third pass over the records.
 inline constexpr unsigned most_ordered_runs = 4;
+/// Runs of an input are counted up to so many.
+inline constexpr unsigned most_counted_runs = 64;
 
 /// Returns up to how many runs of an input take less time to be merged than to be sorted. Measured on one and two
 /// threads of a Zen 4, ns a record, merged and sorted: two runs of u32 2^10 2.0 and 1.4, 2^12 1.5 and 1.6, of f32 2^12
@@ -49,11 +51,13 @@ template <class K, class V>
 
 /// Ascending runs that make up an input, one behind the other.
 struct ordered_runs {
-  unsigned count = 0;                                            ///< 0: there are too many
+  unsigned count = 0;     ///< 0: there are too many
+  unsigned num_runs = 0;  ///< how many there are; 0: more than were to be counted
   std::array<std::uint64_t, most_ordered_runs + 1> begins = {};  ///< and the end
   std::uint64_t first_end = 0;                                   ///< of the first one, however many there are
 
   [[nodiscard]] bool are_few() const noexcept { return count != 0; }
+  [[nodiscard]] std::span<const std::uint64_t> ends() const noexcept { return std::span(begins).subspan(1, count); }
   void append(std::uint64_t end) noexcept { begins[++count] = end; }
 };
 
@@ -90,16 +94,21 @@ struct run_ends {
   std::uint64_t first = 0;
 };
 
-/// Writes where runs end, but for the last one, in any order. Where there are as many as there is room for it counts
-/// no further, has read little else than the first run, and has written some of them. Each: as_one_piece or in_pieces.
+/// Writes where runs end, but for the last one, in any order. Where there are as many as there is room for, or where
+/// the first eight of a piece are a few keys each, it counts no further, says that there are no fewer, has read little
+/// else than the first run, and has written some of them. Each: as_one_piece or in_pieces.
 template <class Each, class K>
 [[nodiscard]] run_ends find_run_ends(const Each& each, const keys::codec_of<K>& codec, const K* keys,
                                      std::uint64_t num_keys, std::span<std::uint64_t> ends) {
   std::atomic<std::uint64_t> num_ends{0};
   std::atomic<std::uint64_t> first_end{num_keys};
+  constexpr std::uint64_t crowd = 8;
+  constexpr std::uint64_t keys_of_crowd = 512;
   each(num_keys, [&](const piece& part) {
     const std::uint64_t part_end = std::min(part.begin + part.count + 1, num_keys);  // with the right neighbour
     std::uint64_t begin = part.begin;
+    std::uint64_t first_here = num_keys;
+    std::uint64_t num_here = 0;
     while (num_ends.load(std::memory_order_relaxed) < ends.size() ||
            begin < first_end.load(std::memory_order_relaxed)) {
       const std::uint64_t descent = begin + find_descent(codec, keys + begin, part_end - begin);
@@ -108,21 +117,28 @@ template <class Each, class K>
       lower_to(first_end, begin);
       const std::uint64_t place = num_ends.fetch_add(1, std::memory_order_relaxed);
       if (place < ends.size()) ends[place] = begin;
+      first_here = std::min(first_here, begin);
+      if (++num_here == crowd && begin - first_here < keys_of_crowd) {
+        num_ends.fetch_add(ends.size(), std::memory_order_relaxed);
+      }
     }
   });
   return {num_ends, first_end};
 }
 
-/// Returns the runs of keys. Where there are more than `most_runs` it returns none but the end of the first one. Each:
-/// as_one_piece or in_pieces.
+/// Returns the runs of keys. Where there are more than `most_runs` it returns none but the end of the first one, and
+/// how many there are, up to `most_counted`. Each: as_one_piece or in_pieces.
 template <class Each, class K>
 [[nodiscard]] ordered_runs find_runs(const Each& each, const keys::codec_of<K>& codec, const K* keys,
-                                     std::uint64_t num_keys, unsigned most_runs) {
-  std::array<std::uint64_t, most_ordered_runs> ends;
-  ends.fill(num_keys);
-  const run_ends found = find_run_ends(each, codec, keys, num_keys, std::span(ends).first(most_runs));
+                                     std::uint64_t num_keys, unsigned most_runs, unsigned most_counted = 0) {
+  std::array<std::uint64_t, most_counted_runs> room;
+  const auto ends = std::span(room).first(std::max(most_runs, most_counted));
+  std::ranges::fill(ends, num_keys);
+  const run_ends found = find_run_ends(each, codec, keys, num_keys, ends);
   ordered_runs runs;
   runs.first_end = found.first;
+  if (found.count >= ends.size()) return runs;
+  runs.num_runs = static_cast<unsigned>(found.count) + 1;
   if (found.count >= most_runs) return runs;
   std::ranges::sort(ends);
   for (std::uint64_t i = 0; i <= found.count; ++i) runs.append(ends[i]);
@@ -143,7 +159,7 @@ class run_merger {
   unsigned merge(split source, split alternate, split result, ordered_runs runs, const Before& may_overwrite) const {
     const std::uint64_t num_records = runs.begins[runs.count];
     if (runs.count == 2 && result.keys == source.keys) {
-      const interval crossed = crossed_by(source, runs);
+      const run_span crossed = crossed_by(source, runs);
       merge_interval(source, alternate, runs, crossed);
       may_overwrite();
       copy(alternate, source, crossed);
@@ -170,11 +186,6 @@ class run_merger {
   }
 
  private:
-  struct interval {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-  };
-
   /// Merges pairs of neighbouring runs, and moves one that is alone. `runs` are those of the result then.
   template <merge_form Form>
   void merge_level(split from, split to, ordered_runs& runs) const {
@@ -197,7 +208,7 @@ class run_merger {
 
   /// Returns the part of two runs that is not in its place: records of the left one that are above any of the right,
   /// and those of the right one that are below any of the left.
-  [[nodiscard]] interval crossed_by(split source, const ordered_runs& runs) const {
+  [[nodiscard]] run_span crossed_by(split source, const ordered_runs& runs) const {
     const std::uint64_t middle = runs.begins[1];
     const auto is_below = [&](K a, K b) { return order_.encode(a) < order_.encode(b); };
     const K* const keys = source.keys;
@@ -206,11 +217,11 @@ class run_merger {
     return {static_cast<std::uint64_t>(begin - keys), static_cast<std::uint64_t>(end - keys)};
   }
 
-  void merge_interval(split from, split to, const ordered_runs& runs, const interval& of) const {
+  void merge_interval(split from, split to, const ordered_runs& runs, const run_span& of) const {
     merge_two<merge_form::records>(from, to, {of.begin, runs.begins[1], runs.begins[1], of.end, of.begin});
   }
 
-  void copy(split from, split to, const interval& of) const {
+  void copy(split from, split to, const run_span& of) const {
     each_(of.end - of.begin, [&](const piece& part) {
       const split first = from + (of.begin + part.begin);
       const split place = to + (of.begin + part.begin);
@@ -255,26 +266,38 @@ struct signed_bits_order {
   }
 };
 
-/// Returns whether any key of the runs is NaN: NaNs are last in all orders.
+/// Returns whether any key of runs with these ends is NaN: NaNs are last in all orders.
 template <class K>
-[[nodiscard]] bool has_nan(const keys::codec_of<K>& codec, const K* keys, const ordered_runs& runs) {
-  return std::any_of(runs.begins.begin() + 1, runs.begins.begin() + 1 + runs.count,
-                     [&](std::uint64_t end) { return (keys[end - 1] & codec.magnitude_mask) > codec.infinity; });
+[[nodiscard]] bool has_nan(const keys::codec_of<K>& codec, const K* keys, std::span<const std::uint64_t> ends) {
+  if (codec.only_flips()) return false;
+  return std::ranges::any_of(
+      ends, [&](std::uint64_t end) { return (keys[end - 1] & codec.magnitude_mask) > codec.infinity; });
 }
 
-/// Calls f(order) with the cheapest order for keys in runs.
+/// Calls f(order) with the cheapest order for a merge of floats whose zeros tie, among which NaN is there or not.
 template <class K, class F>
-decltype(auto) with_order_of_merge(const keys::codec_of<K>& codec, const K* keys, const ordered_runs& runs, F&& f) {
-  if (codec.only_flips()) return f(flipping_order<K>{codec.to_positive});
-  const bool nan_is_there = has_nan(codec, keys, runs);
+decltype(auto) with_folding_order_of_merge(const keys::codec_of<K>& codec, bool nan_is_there, F&& f) {
+  if (nan_is_there) return f(folding_order<K>(codec));
   // Ascending, the encoding of a key whose sign is clear has its highest bit set.
   const K descends = keys::codec_of<K>::spread_sign(codec.to_positive) == 0 ? static_cast<K>(~K{0}) : K{0};
-  if (codec.folds_ties) {
-    if (nan_is_there) return f(folding_order<K>(codec));
-    return f(magnitude_order<K>{codec.magnitude_mask, descends});
-  }
+  return f(magnitude_order<K>{codec.magnitude_mask, descends});
+}
+
+/// Calls f(order) with the cheapest order for a merge of other keys, or of floats whose zeros are told apart.
+template <class K, class F>
+decltype(auto) with_bijective_order_of_merge(const keys::codec_of<K>& codec, bool nan_is_there, F&& f) {
+  if (codec.only_flips()) return f(flipping_order<K>{codec.to_positive});
+  // Ascending, the encoding of a key whose sign is clear has its highest bit set.
+  const K descends = keys::codec_of<K>::spread_sign(codec.to_positive) == 0 ? static_cast<K>(~K{0}) : K{0};
   if (nan_is_there) return f(bijective_order<K>(codec));
   return f(signed_bits_order<K>{codec.magnitude_mask, descends});
+}
+
+/// Calls f(order) with the cheapest order for a merge.
+template <class K, class F>
+decltype(auto) with_order_of_merge(const keys::codec_of<K>& codec, bool nan_is_there, F&& f) {
+  if (codec.folds_ties) return with_folding_order_of_merge(codec, nan_is_there, f);
+  return with_bijective_order_of_merge(codec, nan_is_there, f);
 }
 
 /// run_merger::merge() by the order of a codec.
@@ -282,7 +305,8 @@ template <class K, class V, class Each, class Before>
 unsigned merge_runs(const keys::codec_of<K>& codec, const Each& each, split_records<K, V> source,
                     split_records<K, V> alternate, split_records<K, V> result, const ordered_runs& runs,
                     const Before& may_overwrite) {
-  return with_order_of_merge(codec, source.keys, runs, [&]<class Order>(const Order& order) {
+  const bool nan_is_there = has_nan(codec, source.keys, runs.ends());
+  return with_order_of_merge(codec, nan_is_there, [&]<class Order>(const Order& order) {
     return run_merger<K, V, Order, Each>(order, each).merge(source, alternate, result, runs, may_overwrite);
   });
 }
@@ -291,7 +315,7 @@ unsigned merge_runs(const keys::codec_of<K>& codec, const Each& each, split_reco
 template <class K, class V, class Each>
 void order_runs(const keys::codec_of<K>& codec, const Each& each, const K* keys, split_records<K, V> spare, V* indices,
                 const ordered_runs& runs) {
-  with_order_of_merge(codec, keys, runs, [&]<class Order>(const Order& order) {
+  with_order_of_merge(codec, has_nan(codec, keys, runs.ends()), [&]<class Order>(const Order& order) {
     run_merger<K, V, Order, Each>(order, each).order(keys, spare, indices, runs);
   });
 }

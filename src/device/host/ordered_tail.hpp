@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "device/host/records.hpp"
+#include "device/host/sort_level.hpp"
 #include "device/host/vector_kernels.hpp"
 #include "device/host/write_positions.hpp"
 
@@ -89,21 +90,21 @@ void merge_tail(const Order& order, split_records<K, V> records, std::uint64_t n
   merge_sorted_tail(order, records, num_front, spare, num_tail);
 }
 
-/// Writes the order of keys of which the first `num_front` are sorted, and `tail` says in which order the others are,
-/// counted from the first of these.
+/// Writes the order of keys that are sorted, and of a tail, which begins at `tail_begin`: `tail` says in which order so
+/// many of its keys are, counted from there.
 template <class K, class V, class Order>
-void merge_tail_order(const Order& order, const K* keys, std::uint64_t num_front, std::uint64_t num_keys, const V* tail,
-                      V* indices) {
+void merge_tail_order(const Order& order, const K* keys, const run_span& sorted, std::uint64_t tail_begin,
+                      const V* tail, std::uint64_t num_tail, V* indices) {
   using index = decltype(indices[0].word);
-  std::uint64_t left = num_front;
-  for (std::uint64_t t = num_keys - num_front; t-- > 0;) {
-    const std::uint64_t at = num_front + tail[t].word;
-    const std::uint64_t place = count_not_above(order, keys, left, order.encode(keys[at]));
-    write_positions(indices + (place + t + 1), left - place, place);
+  std::uint64_t left = sorted.size();
+  for (std::uint64_t t = num_tail; t-- > 0;) {
+    const std::uint64_t at = tail_begin + tail[t].word;
+    const std::uint64_t place = count_not_above(order, keys + sorted.begin, left, order.encode(keys[at]));
+    write_positions(indices + (place + t + 1), left - place, sorted.begin + place);
     indices[place + t].word = static_cast<index>(at);
     left = place;
   }
-  write_positions(indices, left);
+  write_positions(indices, left, sorted.begin);
 }
 
 }  // namespace spansort::device::host

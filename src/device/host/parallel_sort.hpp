@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,6 @@
 #include "device/host/heavy_split.hpp"
 #include "device/host/level_sort.hpp"
 #include "device/host/presorted.hpp"
-#include "device/host/run_buckets.hpp"
 #include "device/host/sort_call.hpp"
 #include "device/host/tiled_pairs.hpp"
 
@@ -186,20 +186,14 @@ class parallel_sorter {
     if constexpr (sizeof(K) >= 4) {
       if (bits.begin != 0 || alternate.keys == source.keys) return false;
       using samples = split_records<K, value4>;
-      run_buckets<K, V, Order> runs(call_.team, call_.order, call_.codec, call_.limits);
       const auto sort_samples = [&](samples found, samples spare, std::uint64_t count) {
         parallel_sorter<K, value4, bijective_order<K>>(call_.team, keys::codec_of<K>(), call_.limits, nullptr)
             .sort(found, spare, false, {{0, count, bits}});
       };
-      if (!runs.choose(source.keys, alternate.keys, num_keys, sort_samples)) return false;
-      call_.outcome.bytes_moved += num_keys * sizeof(K);
-      if (call_.can_stop) call_.watch.stop_if_asked();
-      runs.gather(source, alternate, call_.watch, call_.can_stop);
-      call_.add_moves(num_keys, 2);
-      if (call_.can_stop) call_.watch.stop_if_asked();
-      levels_.sort_each(alternate, source, result, runs.buckets(), num_keys);
-      call_.outcome.num_passes = std::max(call_.outcome.num_passes, 2U);
-      return true;
+      return presorted_records<K, V, Order>(call_, source, alternate, result, num_keys)
+          .sort_in_buckets(sort_samples, [&](std::span<const sort_segment> buckets) {
+            levels_.sort_each(alternate, source, result, buckets, num_keys);
+          });
     }
     return false;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large records that are mostly in order, on all threads of a team: a few ascending runs are merged, what has been
-// appended to a long run is sorted alone and merged with it, and a few keys that lie anywhere are sorted alone and put
-// into their places.
+// appended to a long run is sorted alone and merged with it, a few keys that lie anywhere are sorted alone and put into
+// their places, and many runs are partitioned where they lie.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "device/host/misplaced_keys.hpp"
 #include "device/host/ordered_runs.hpp"
 #include "device/host/ordered_tail.hpp"
+#include "device/host/run_buckets.hpp"
 #include "device/host/sort_call.hpp"
 
 namespace spansort::device::host {
@@ -78,11 +79,47 @@ class presorted_records {
     return true;
   }
 
+  /// Partitions many runs. A call of sort_samples() is as run_buckets::choose() says; sort_each(buckets) sorts those of
+  /// the alternate into the result. Returns false, with nothing of the source written, where there are other runs.
+  template <class SortSamples, class SortEach>
+  [[nodiscard]] bool sort_in_buckets(const SortSamples& sort_samples, const SortEach& sort_each) {
+    run_buckets<K, V, Order> runs(call_.team, call_.order, call_.codec, call_.limits);
+    if (!runs.choose(source_.keys, alternate_.keys, num_keys_, sort_samples)) return false;
+    call_.outcome.bytes_moved += num_keys_ * sizeof(K);
+    if (call_.can_stop) call_.watch.stop_if_asked();
+    if constexpr (value_bytes_of<V> != 0) {
+      if (runs.merges()) {
+        merge_buckets(runs);
+        return true;
+      }
+    }
+    runs.gather(source_, alternate_, call_.watch, call_.can_stop);
+    finish(2, 2, 0);
+    if (call_.can_stop) call_.watch.stop_if_asked();
+    sort_each(runs.buckets());
+    return true;
+  }
+
  private:
   static constexpr keys::bit_range whole_keys{0, sizeof(K) * 8};
 
   [[nodiscard]] bool moves_blocks(std::uint64_t num_tail) const noexcept {
     return result_.keys == source_.keys && is_short_tail(num_tail, num_keys_, call_.team.num_threads());
+  }
+
+  void merge_buckets(const run_buckets<K, V, Order>& runs) {
+    if (result_.keys != source_.keys) {
+      constexpr merge_form records = merge_form::records;
+      runs.template merge<records, records>(source_, result_, call_.watch, call_.can_stop, [](const auto&) {});
+      if (call_.can_stop) call_.watch.stop_if_asked();
+      finish(1, 2, 0);
+      return call_.hand_over(result_, num_keys_);
+    }
+    runs.gather(source_, alternate_, call_.watch, call_.can_stop);
+    if (call_.can_stop) call_.watch.stop_if_asked();
+    runs.merge_gathered(alternate_, result_, call_.watch,
+                        [&](const sort_segment& b) { call_.hand_over(result_ + b.begin, b.count); });
+    finish(2, 4, 0);
   }
 
   /// Sorts a copy of the records behind the first ones, in the place beside them. The source stays whole.

@@ -3,8 +3,10 @@
 // together (scratch, where one store moves both), and the three orders that a key codec can ask for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
+#include "base/math.hpp"
 #include "device/device.hpp"
 #include "keys/codec.hpp"
 
@@ -57,6 +59,19 @@ struct split_records {
 template <class K, class V>
 [[nodiscard]] split_records<K, V> split(records r) noexcept {
   return {static_cast<K*>(r.keys), static_cast<V*>(r.values)};
+}
+
+/// Returns how many bytes of memory split_at() gives so many records: keys and values end on a line each.
+template <class K, class V>
+[[nodiscard]] constexpr std::uint64_t split_bytes(std::uint64_t num_records) noexcept {
+  constexpr std::uint64_t line = 64;
+  return base::round_up(num_records * sizeof(K), line) + base::round_up(num_records * value_bytes_of<V>, line);
+}
+
+/// Returns the records of memory that begins on a line: all keys, and behind them all values.
+template <class K, class V>
+[[nodiscard]] split_records<K, V> split_at(std::byte* memory, std::uint64_t num_records) noexcept {
+  return {reinterpret_cast<K*>(memory), reinterpret_cast<V*>(memory + split_bytes<K, no_value>(num_records))};
 }
 
 /// Key and value side by side.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting pairs and keys alone, and ordering keys, of some hundreds of KiB and more, on the calling thread and others
-// that stay ready, by the host device's own sort, but in memory that the process keeps: new memory, a device and its
-// queue took longer than the sort itself.
+// Sorting pairs and keys alone of some hundreds of KiB and more, on the calling thread and others that stay ready, by
+// the host device's own sort, but in memory that the process keeps: new memory, a device and its queue took longer than
+// the sort itself. shared_order.hpp orders keys so.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,6 @@ inline constexpr std::uint64_t most_pairs_alone_of_two = std::uint64_t{3} << 14;
 [[nodiscard]] bool sort_shared_keys(const keys::key_codec& codec, void* keys, std::uint64_t num_keys,
                                     unsigned num_threads);
 
-/// Writes the order of any number of keys that are in order but for a few (misplaced_keys.hpp). Returns false, with
-/// nothing written, where they are others, or while another thread uses the threads. Takes new memory for the few.
-[[nodiscard]] bool argsort_nearly_ordered_shared(const keys::key_codec& codec, const void* keys, void* indices,
-                                                 std::uint64_t index_bytes, std::uint64_t num_keys,
-                                                 unsigned num_threads);
-
 /// Sorts what is appended to a long run of keys. It may throw with the keys untouched.
 template <class K>
 using tail_sort = std::function<void(K* tail, std::uint64_t num_keys)>;
@@ -58,10 +52,6 @@ using tail_sort = std::function<void(K* tail, std::uint64_t num_keys)>;
 template <class K>
 [[nodiscard]] bool merge_shared_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t num_keys,
                                      unsigned num_threads, const tail_sort<K>& sort_tail);
-
-/// Writes the stable order of the keys as indices of 4 or 8 bytes; all else is as with sort_shared_pairs().
-[[nodiscard]] bool argsort_shared(const keys::key_codec& codec, const void* keys, void* indices,
-                                  std::uint64_t index_bytes, std::uint64_t num_keys, unsigned num_threads);
 
 /// Gives back the memory that the process keeps for these calls, unless another thread uses it.
 void release_shared_pairs() noexcept;

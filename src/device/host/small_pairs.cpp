@@ -250,7 +250,8 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
     argsort_as<K, V, Order>(codec, keys + front, indices, num_keys - front);
     auto* const tail = reinterpret_cast<V*>(scratch.records[0].get());
     std::memcpy(static_cast<void*>(tail), indices, (num_keys - front) * sizeof(V));
-    return merge_tail_order(Order(codec), keys, front, num_keys, static_cast<const V*>(tail), indices);
+    return merge_tail_order(Order(codec), keys, {0, front}, front, static_cast<const V*>(tail), num_keys - front,
+                            indices);
   }
   if constexpr (sizeof(K) >= 4) {
     if (const unsigned most = most_runs_to_merge<K, V>(codec, num_keys, 1); first.ascending && most > 1) {

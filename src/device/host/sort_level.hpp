@@ -26,6 +26,14 @@ struct piece {
   std::uint64_t count = 0;
 };
 
+/// A run of an array, which may have no records.
+struct run_span {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  [[nodiscard]] std::uint64_t size() const noexcept { return end - begin; }
+};
+
 /// Pieces of an input, as equal as can be. A list of them takes no memory, for memory may end while they are moved.
 class piece_list {
  public:
