@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "device/host/merge_neighbours.hpp"
+#include "device/host/misplaced_finder.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/records.hpp"
 #include "device/host/sort_level.hpp"
@@ -143,6 +144,15 @@ template <class Each, class K>
   std::ranges::sort(ends);
   for (std::uint64_t i = 0; i <= found.count; ++i) runs.append(ends[i]);
   return runs;
+}
+
+/// Returns whether more than two runs are rather two keys or three that lie elsewhere than in their places: others are
+/// left where they are around these (misplaced_keys.hpp).
+template <class K>
+[[nodiscard]] bool are_misplaced_keys(const keys::codec_of<K>& codec, const K* keys, std::uint64_t num_keys,
+                                      const ordered_runs& runs) {
+  return runs.count > 2 && !is_short_tail(num_keys - runs.first_end, num_keys) &&
+         may_be_nearly_ordered(codec, keys, num_keys);
 }
 
 /// Merges the runs of one input. Each: as_one_piece, in_pieces, or what calls like these. Stable.
@@ -328,7 +338,7 @@ bool merge_runs_alone(const keys::codec_of<K>& codec, split_records<K, V> record
   const unsigned most = most_runs_to_merge<K, V>(codec, num_records, 1);
   if (most < 2) return false;
   const ordered_runs runs = find_runs(as_one_piece{}, codec, records.keys, num_records, most);
-  if (runs.count < 2) return false;
+  if (runs.count < 2 || are_misplaced_keys(codec, records.keys, num_records, runs)) return false;
   merge_runs(codec, as_one_piece{}, records, spare, records, runs, [] {});
   return true;
 }

@@ -33,6 +33,7 @@ class presorted_records {
     const unsigned most = most_runs_to_merge<K, V>(call_.codec, num_keys_, call_.team.num_threads());
     if (most < 2 || !look_at_first(call_.codec, source_.keys, num_keys_).ascending) return false;
     ordered_runs runs = find_runs(each, call_.codec, source_.keys, num_keys_, most);
+    if (are_misplaced_keys(call_.codec, source_.keys, num_keys_, runs)) return false;
     const std::uint64_t num_tail = num_keys_ - runs.first_end;
     if (!runs.are_few() && !is_worth_a_merge(num_tail, num_keys_)) return false;
     call_.outcome.bytes_moved += num_keys_ * sizeof(K);

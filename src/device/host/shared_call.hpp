@@ -9,7 +9,6 @@
 #include <span>
 
 #include "base/math.hpp"
-#include "device/host/misplaced_finder.hpp"
 #include "device/host/ordered_runs.hpp"
 #include "device/host/ordered_tail.hpp"
 #include "device/host/parked_threads.hpp"
@@ -141,9 +140,11 @@ template <class K, class V>
                                          std::uint64_t num_keys) {
   const in_pieces each{team, look_piece_keys(num_keys, team.num_threads())};
   const unsigned most = most_runs_to_merge<K, V>(codec, num_keys, team.num_threads());
-  // Those in order but for a few fall as often as many runs do.
+  // Those in order but for a few fall as often as runs do.
   const bool are_counted = can_be_many_runs<K, V>(num_keys) && !may_be_nearly_ordered(codec, keys, num_keys);
-  return find_runs(each, codec, keys, num_keys, most, are_counted ? most_counted_runs : 0);
+  ordered_runs runs = find_runs(each, codec, keys, num_keys, most, are_counted ? most_counted_runs : 0);
+  if (are_misplaced_keys(codec, keys, num_keys, runs)) runs.count = 0;
+  return runs;
 }
 
 }  // namespace spansort::device::host

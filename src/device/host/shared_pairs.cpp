@@ -179,6 +179,7 @@ bool merge_shared_runs(const keys::codec_of<K>& codec, K* keys, std::uint64_t nu
   const split_records<K, no_value> records{keys, nullptr};
   const split_records<K, no_value> spare{reinterpret_cast<K*>(shared.memory()), nullptr};
   ordered_runs runs = find_runs(in_pieces{team, sort_limits{}.piece_keys}, codec, keys, num_keys, most);
+  if (are_misplaced_keys(codec, keys, num_keys, runs)) return false;
   const std::uint64_t num_front = runs.first_end;
   if (!runs.are_few() && is_worth_a_merge(num_keys - num_front, num_keys)) {
     sort_tail(keys + num_front, num_keys - num_front);

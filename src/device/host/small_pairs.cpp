@@ -256,7 +256,7 @@ void argsort_as(const keys::codec_of<K>& codec, const K* keys, V* indices, std::
   if constexpr (sizeof(K) >= 4) {
     if (const unsigned most = most_runs_to_merge<K, V>(codec, num_keys, 1); first.ascending && most > 1) {
       const ordered_runs runs = find_runs(as_one_piece{}, codec, keys, num_keys, most);
-      if (runs.are_few()) {
+      if (runs.are_few() && !are_misplaced_keys(codec, keys, num_keys, runs)) {
         return order_runs(codec, as_one_piece{}, keys, spare_records<K, V>(scratch), indices, runs);
       }
     }
