@@ -163,8 +163,8 @@ TEST(Presorted, DevicesSortWhatIsAppended) {
     for (std::uint64_t i = 0; i < some; ++i) {
       const std::uint64_t way = random();
       const auto expect = [&]<class K>(key_type type) {
-        ASSERT_NO_FATAL_FAILURE(expect_device_sorts<K>(type, (way & 1) != 0, way & 4, num_threads, tails[i % 4],
-                                                       (way & 2) != 0, random))
+        ASSERT_NO_FATAL_FAILURE(
+            expect_device_sorts<K>(type, (way & 1) != 0, way & 4, num_threads, tails[i % 4], (way & 2) != 0, random))
             << num_threads << ' ' << i;
       };
       if ((i + num_threads) % 3 == 0) expect.operator()<std::uint32_t>(key_type::f32);
