@@ -125,6 +125,20 @@ TEST(OrderedRuns, AreFoundByOneThreadAndBySeveral) {
   }
 }
 
+/// Many runs of a few keys each are not counted, wherever they lie in a long one.
+TEST(OrderedRuns, AreNotCountedWhereTheyCrowd) {
+  const keys::codec_of<std::uint64_t> codec{};
+  const auto count = [&](std::uint64_t num_falls, std::uint64_t step) {
+    std::vector<std::uint64_t> keys(20'000);
+    std::iota(keys.begin(), keys.end(), std::uint64_t{0});
+    for (std::uint64_t i = 1; i <= num_falls; ++i) keys[5000 + i * step] = 0;
+    return find_runs(as_one_piece{}, codec, keys.data(), keys.size(), 4, most_counted_runs).num_runs;
+  };
+  EXPECT_EQ(count(7, 3), 8U);
+  EXPECT_EQ(count(8, 3), 0U);
+  EXPECT_EQ(count(8, 100), 9U);
+}
+
 /// Merges runs in place, into the array beside, and their order, and counts how often all records were moved.
 template <class K, class V, class Each>
 void expect_merges(const keys::codec_of<K>& codec, const std::vector<K>& given, const Each& each) {
@@ -300,6 +314,11 @@ TEST(OrderedRuns, AreMergedWhereTheyAreLong) {
     keys[num_front] = 0;
     return keys;
   };
+  std::vector<std::uint64_t> misplaced = any;
+  std::ranges::sort(misplaced);
+  std::swap(misplaced[n / 3], misplaced[n - 10]);
+  EXPECT_EQ(runs_of(codec, misplaced).count, 3U);
+  EXPECT_FALSE(merges(misplaced)) << "two keys that lie elsewhere";
   EXPECT_TRUE(merges(with_tail(n - 5)));
   EXPECT_TRUE(merges(with_tail(n - n / 4)));
   EXPECT_FALSE(merges(with_tail(n - n / 4 - 1)));

@@ -12,6 +12,8 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "device/host/host_device.hpp"
@@ -63,85 +65,111 @@ std::uint64_t count_runs(const keys::codec_of<K>& codec, const std::vector<K>& k
   return count;
 }
 
+/// Pairs whose values are their places, room for as many, and what a stable sort makes of them.
+template <class K>
+struct pairs_in_runs {
+  using split = split_records<K, value4>;
+
+  keys::codec_of<K> codec;
+  std::vector<K> given;
+  std::vector<std::uint64_t> order;
+  std::vector<K> keys[2];
+  std::vector<value4> values[2];
+
+  pairs_in_runs(const keys::codec_of<K>& of, std::vector<K> from)
+      : codec(of),
+        given(std::move(from)),
+        order(stable_order(codec, given)),
+        keys{given, std::vector<K>(given.size())},
+        values{std::vector<value4>(given.size()), std::vector<value4>(given.size())} {
+    for (std::uint32_t i = 0; i < given.size(); ++i) values[0][i].word = i;
+  }
+  [[nodiscard]] split of(unsigned which) { return {keys[which].data(), values[which].data()}; }
+  void expect_order(unsigned which) const {
+    for (std::uint64_t i = 0; i < given.size(); ++i) ASSERT_EQ(values[which][i].word, order[i]) << i;
+  }
+  void expect_sorted(unsigned which) const {
+    ASSERT_NO_FATAL_FAILURE(expect_order(which));
+    for (std::uint64_t i = 0; i < given.size(); ++i) ASSERT_EQ(keys[which][i], given[order[i]]) << i;
+  }
+};
+
+/// Sorts samples by key, stably, where they are.
+constexpr auto sort_samples = [](auto sample, auto, std::uint64_t count) {
+  std::vector<std::uint64_t> by_key(count);
+  std::iota(by_key.begin(), by_key.end(), std::uint64_t{0});
+  std::stable_sort(by_key.begin(), by_key.end(),
+                   [&](std::uint64_t left, std::uint64_t right) { return sample.keys[left] < sample.keys[right]; });
+  const std::vector<std::decay_t<decltype(sample.keys[0])>> found(sample.keys, sample.keys + count);
+  const std::vector<value4> of_runs(sample.values, sample.values + count);
+  for (std::uint64_t i = 0; i < count; ++i) sample.put(i, {found[by_key[i]], of_runs[by_key[i]]});
+};
+
+/// Merges all levels of buckets at once: of records, and of keys alone to indices.
+template <class K, class Runs>
+void expect_merges(const Runs& runs, pairs_in_runs<K>& data) {
+  std::atomic<std::uint64_t> num_done{0};
+  runs.template merge<merge_form::records, merge_form::records>(data.of(0), data.of(1), {nullptr, nullptr}, false,
+                                                                [&](const sort_segment& b) { num_done += b.count; });
+  ASSERT_EQ(num_done, data.given.size());
+  ASSERT_NO_FATAL_FAILURE(data.expect_sorted(1));
+  std::ranges::fill(data.values[1], value4{});
+  runs.template merge<merge_form::keys_to_records, merge_form::records_to_values>(
+      {data.keys[0].data(), nullptr}, {nullptr, data.values[1].data()}, {nullptr, nullptr}, false, [](const auto&) {});
+  ASSERT_NO_FATAL_FAILURE(data.expect_order(1));
+}
+
+/// Expects the records of each bucket together, in order but within the bucket, and none larger.
+template <class K, class Runs>
+void expect_gathers(const Runs& runs, pairs_in_runs<K>& data, std::uint64_t most_records) {
+  runs.gather(data.of(0), data.of(1), {nullptr, nullptr}, false);
+  ASSERT_EQ(data.keys[0], data.given);
+  std::uint64_t end = 0;
+  for (const sort_segment& b : runs.buckets()) {
+    ASSERT_EQ(b.begin, end);
+    ASSERT_LE(b.count, most_records);
+    end += b.count;
+    std::vector<std::uint32_t> sorted(b.count);
+    for (std::uint64_t i = 0; i < b.count; ++i) {
+      sorted[i] = data.values[1][b.begin + i].word;
+      ASSERT_EQ(data.keys[1][b.begin + i], data.given[sorted[i]]);
+    }
+    std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t left, std::uint32_t right) {
+      return data.codec.encode(data.given[left]) < data.codec.encode(data.given[right]);
+    });
+    for (std::uint64_t i = 0; i < b.count; ++i) ASSERT_EQ(sorted[i], data.order[b.begin + i]) << b.begin << ' ' << i;
+  }
+  ASSERT_EQ(end, data.given.size());
+}
+
 template <class K>
 void expect_buckets(workers& team, bool descends, const std::vector<std::uint64_t>& ends, std::uint64_t num_values,
                     std::mt19937_64& random) {
   using order_type = bijective_order<K>;
-  using split = split_records<K, value4>;
   constexpr std::uint64_t most_records = 2048;
   constexpr std::uint64_t most_runs = most_records / 64;
   const key_type type = sizeof(K) == 4 ? key_type::i32 : key_type::i64;
   const auto codec = keys::key_codec{type, descends, keys::tie_rule::by_bits}.template of<K>();
-  const std::vector<K> given = make_runs(codec, ends, num_values, 3, random);
-  const std::uint64_t n = given.size();
-  const std::vector<std::uint64_t> order = stable_order(codec, given);
+  pairs_in_runs<K> data(codec, make_runs(codec, ends, num_values, 3, random));
+  const std::uint64_t n = data.given.size();
   const sort_limits limits{.bucket_bytes = most_records * (sizeof(K) + 4), .piece_keys = 1000};
-  std::vector<K> keys = given;
-  std::vector<K> other(n);
-  std::vector<value4> values(n);
-  std::vector<value4> other_values(n);
-  for (std::uint32_t i = 0; i < n; ++i) values[i].word = i;
   run_buckets<K, value4, order_type> runs(team, order_type(codec), codec, limits);
-  const bool chosen = runs.choose(keys.data(), other.data(), n, [](auto sample, auto, std::uint64_t count) {
-    std::vector<std::uint64_t> by_key(count);
-    std::iota(by_key.begin(), by_key.end(), std::uint64_t{0});
-    std::stable_sort(by_key.begin(), by_key.end(),
-                     [&](std::uint64_t left, std::uint64_t right) { return sample.keys[left] < sample.keys[right]; });
-    const std::vector<K> found(sample.keys, sample.keys + count);
-    const std::vector<value4> of_runs(sample.values, sample.values + count);
-    for (std::uint64_t i = 0; i < count; ++i) sample.put(i, {found[by_key[i]], of_runs[by_key[i]]});
-  });
-  const std::uint64_t num_runs = count_runs(codec, given);
+  const bool chosen = runs.choose(data.keys[0].data(), data.keys[1].data(), n, sort_samples);
+  const std::uint64_t num_runs = count_runs(codec, data.given);
   ASSERT_EQ(chosen, num_runs > 1 && num_runs <= most_runs && n >= 16 * most_records) << num_runs;
-  ASSERT_EQ(keys, given);
+  ASSERT_EQ(data.keys[0], data.given);
   if (!chosen) return;
-  const split source{keys.data(), values.data()};
-  const split alternate{other.data(), other_values.data()};
-  const auto expect_sorted = [&](const std::vector<K>& sorted, const std::vector<value4>& moved) {
-    for (std::uint64_t i = 0; i < n; ++i) {
-      ASSERT_EQ(moved[i].word, order[i]) << i;
-      ASSERT_EQ(sorted[i], given[order[i]]) << i;
-    }
-  };
-  const auto count_done = [](std::atomic<std::uint64_t>& num_done) {
-    return [&num_done](const sort_segment& bucket) { num_done += bucket.count; };
-  };
   const bool are_worth_merging = sizeof(K) > 4 || n >= 16 * most_records * team.num_threads();
   ASSERT_EQ(runs.merges(), num_runs <= most_bucket_runs && are_worth_merging);
   if (runs.merges() && num_runs > 2) {
-    std::atomic<std::uint64_t> num_done{0};
-    runs.template merge<merge_form::records, merge_form::records>(source, alternate, {nullptr, nullptr}, false,
-                                                                  count_done(num_done));
-    ASSERT_EQ(num_done, n);
-    ASSERT_NO_FATAL_FAILURE(expect_sorted(other, other_values));
-    std::ranges::fill(other_values, value4{});
-    runs.template merge<merge_form::keys_to_records, merge_form::records_to_values>(
-        {keys.data(), nullptr}, {nullptr, other_values.data()}, {nullptr, nullptr}, false, [](const auto&) {});
-    for (std::uint64_t i = 0; i < n; ++i) ASSERT_EQ(other_values[i].word, order[i]) << "index " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_merges(runs, data));
   }
-  runs.gather(source, alternate, {nullptr, nullptr}, false);
-  ASSERT_EQ(keys, given);
-  std::uint64_t end = 0;
-  for (const sort_segment& b : runs.buckets()) {
-    ASSERT_EQ(b.begin, end);
-    ASSERT_LE(b.count, runs.merges() ? 4 * most_records : most_records);
-    end += b.count;
-    std::vector<std::uint32_t> sorted(b.count);
-    for (std::uint64_t i = 0; i < b.count; ++i) {
-      sorted[i] = other_values[b.begin + i].word;
-      ASSERT_EQ(other[b.begin + i], given[sorted[i]]);
-    }
-    std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t left, std::uint32_t right) {
-      return codec.encode(given[left]) < codec.encode(given[right]);
-    });
-    for (std::uint64_t i = 0; i < b.count; ++i) ASSERT_EQ(sorted[i], order[b.begin + i]) << b.begin << ' ' << i;
-  }
-  ASSERT_EQ(end, n);
+  ASSERT_NO_FATAL_FAILURE(expect_gathers(runs, data, runs.merges() ? 4 * most_records : most_records));
   if (!runs.merges()) return;
   std::atomic<std::uint64_t> num_done{0};
-  runs.merge_gathered(alternate, source, {nullptr, nullptr}, count_done(num_done));
+  runs.merge_gathered(data.of(1), data.of(0), {nullptr, nullptr}, [&](const sort_segment& b) { num_done += b.count; });
   ASSERT_EQ(num_done, n);
-  ASSERT_NO_FATAL_FAILURE(expect_sorted(keys, values));
+  ASSERT_NO_FATAL_FAILURE(data.expect_sorted(0));
 }
 
 TEST(RunBuckets, AreInOrderAndNoneIsTooLarge) {

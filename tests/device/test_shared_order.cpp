@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "device/host/shared_call.hpp"
 #include "device/host/shared_pairs.hpp"
 #include "support/environment.hpp"
 #include "support/stable_order.hpp"
@@ -23,7 +24,7 @@ using test::stable_order;
 /// How keys lie: in so many runs, in one and a tail of so many, or in order but for so many anywhere.
 enum class shape : unsigned { runs, tail, misplaced };
 
-struct lain {
+struct layout {
   shape how = shape::runs;
   std::uint64_t num = 1;
   bool is_known = true;  ///< that it is so is found without copies
@@ -31,7 +32,7 @@ struct lain {
 
 /// Returns keys of which one in so many is one of five, among which floats have zeros of both signs and NaN.
 template <class K>
-std::vector<K> make_keys(const keys::codec_of<K>& codec, std::uint64_t num_keys, const lain& as, std::uint64_t one_in,
+std::vector<K> make_keys(const keys::codec_of<K>& codec, std::uint64_t num_keys, const layout& as, std::uint64_t one_in,
                          std::mt19937_64& random) {
   constexpr auto sign = static_cast<K>(K{1} << (sizeof(K) * 8 - 1));
   const K some[] = {K{0}, sign, static_cast<K>(~sign), static_cast<K>(~K{0}), static_cast<K>(sign >> 1)};
@@ -53,7 +54,7 @@ std::vector<K> make_keys(const keys::codec_of<K>& codec, std::uint64_t num_keys,
 }
 
 template <class K, class Index>
-void expect_orders(key_type type, bool descends, std::uint64_t num_keys, const lain& as, unsigned num_threads,
+void expect_orders(key_type type, bool descends, std::uint64_t num_keys, const layout& as, unsigned num_threads,
                    std::mt19937_64& random) {
   const keys::key_codec codec{type, descends, keys::tie_rule::by_input_order};
   const std::vector<K> keys = make_keys(codec.of<K>(), num_keys, as, random() % 2 == 0 ? 3 : 1000, random);
@@ -82,25 +83,25 @@ void expect_orders(key_type type, bool descends, std::uint64_t num_keys, const l
 
 TEST(SharedOrder, OfKeysThatAreNearlyInOrder) {
   constexpr std::uint64_t num_keys = 300'007;
-  constexpr lain all[] = {{shape::runs, 1},
-                          {shape::runs, 2},
-                          {shape::runs, 3},
-                          {shape::runs, 4},
-                          {shape::runs, 5},
-                          {shape::runs, 8},
-                          {shape::runs, 9},
-                          {shape::runs, 63},  // a sample in the middle of each of 64 might be of one value
-                          {shape::runs, 65, false},
-                          {shape::runs, num_keys, false},
-                          {shape::tail, 1},
-                          {shape::tail, 3000},
-                          {shape::tail, num_keys / 24},
-                          {shape::tail, num_keys / 5, false},
-                          {shape::misplaced, 30}};
+  constexpr layout all[] = {{shape::runs, 1},
+                            {shape::runs, 2},
+                            {shape::runs, 3},
+                            {shape::runs, 4},
+                            {shape::runs, 5},
+                            {shape::runs, 8},
+                            {shape::runs, 9},
+                            {shape::runs, 63},  // a sample in the middle of each of 64 might be of one value
+                            {shape::runs, 65, false},
+                            {shape::runs, num_keys, false},
+                            {shape::tail, 1},
+                            {shape::tail, 3000},
+                            {shape::tail, num_keys / 24},
+                            {shape::tail, num_keys / 5, false},
+                            {shape::misplaced, 30}};
   std::mt19937_64 random(test::base_seed());
   const std::uint64_t rounds = test::num_cases(10);
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    for (const lain& as : all) {
+    for (const layout& as : all) {
       SCOPED_TRACE("round " + std::to_string(round) + ", shape " + std::to_string(static_cast<unsigned>(as.how)) + ' ' +
                    std::to_string(as.num));
       const auto num_threads = static_cast<unsigned>(1 + 2 * (random() % 2));
@@ -121,6 +122,21 @@ TEST(SharedOrder, OfKeysThatAreNearlyInOrder) {
       if (HasFatalFailure()) return;
     }
   }
+}
+
+/// Misplaced keys make runs, but these are to be found around which others are left where they are.
+TEST(SharedOrder, OfMisplacedKeysIsNotOneOfRuns) {
+  std::mt19937_64 random(test::base_seed());
+  workers team(1, -1);
+  const keys::codec_of<std::uint64_t> codec{};
+  const auto count = [&](const layout& as) {
+    const std::vector<std::uint64_t> keys = make_keys(codec, 300'000, as, 1000, random);
+    const ordered_runs runs = find_few_runs<std::uint64_t, value8>(team, codec, keys.data(), keys.size());
+    EXPECT_EQ(runs.count, 0U);
+    return runs.num_runs;
+  };
+  EXPECT_EQ(count({shape::runs, 20}), 20U);
+  EXPECT_EQ(count({shape::misplaced, 20}), 0U);
 }
 
 /// Narrow keys are left to counts.

@@ -14,8 +14,9 @@
 
 namespace spansort::device::host {
 
-/// A fourth level takes longer than to sort what is in the caches. One thread of an Emerald Rapids took for 2^24
-/// u64(u64) in eight runs 127 ms merged and 158 sorted, in 16 runs 171 and 156; for u32(u32) in eight 103 and 118.
+/// More runs are sorted: a fourth level takes longer than to sort what is in the caches. One thread of an Emerald
+/// Rapids took for 2^24 u64(u64) in eight runs 127 ms merged and 158 sorted, in 16 runs 171 and 156, for u32(u32) in
+/// eight 103 and 118, when the ends of a merge's three stretches were still searched for twice.
 inline constexpr std::uint64_t most_bucket_runs = 8;
 
 /// The runs of one bucket, from the left to the right.
